@@ -1,0 +1,110 @@
+# One command for each job. `make demo` and `make test` do all set-up themselves: they need
+# Python 3.11 or newer with venv, and nothing else. Each lane of the tests is a target of its own.
+#
+#   make demo          the main job: benchmark, and principal components of handwritten digits
+#   make test          linter, types, and every test lane that needs no GPU
+#   make test-gpu      the GPU tests, then `tileblas check` on the GPU
+#   make bench-gpu     timings beside cuBLAS, written to results/
+#   make lint types    the linter; the type checker
+#   make readme        rewrite the generated table of the README
+#   make wheel         build dist/tileblas-*.whl
+#
+#   PYTHON=python3.12  the Python to set up with
+#   ENV=active         use the packages that this Python has, install nothing
+#   CUDA=12            for drivers older than CUDA 13
+
+PYTHON ?= python3
+ENV    ?= .venv
+CUDA   ?= 13
+
+comma  := ,
+# Where an NVIDIA driver is found, set-up includes what the GPU backend needs.
+EXTRAS := lab,demo,dev$(if $(shell command -v nvidia-smi),$(comma)cuda$(CUDA))
+
+ifeq ($(ENV),active)
+PY    := PYTHONPATH=src $(PYTHON)
+READY :=
+else
+PY    := .venv/bin/python
+READY := .venv/installed
+endif
+
+PYTEST := -m pytest
+# Triton reads this once, when it is imported: a process either interprets kernels or compiles them.
+INTERPRET := TRITON_INTERPRET=1 TILEBLAS_BACKEND=interpret
+
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: demo test lint types test-core test-interpret test-next test-newest test-gpu bench-gpu \
+        readme wheel clean
+
+demo: $(READY)
+	$(PY) -m tileblas demo
+
+test: lint types test-core test-interpret test-next test-newest
+
+lint: $(READY)
+	@echo "== lint"
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+
+types: $(READY)
+	@echo "== types"
+	$(PY) -m mypy
+
+test-core: $(READY)
+	@echo "== tests: core, CPU backend, compiling without a GPU"
+	$(PY) $(PYTEST) -m "not interpret"
+
+test-interpret: $(READY)
+	@echo "== tests: the kernels in Triton's interpreter"
+	$(INTERPRET) $(PY) $(PYTEST) -m interpret
+
+test-next: .venv-next/installed
+	@echo "== tests: a newer Triton and the current NumPy, interpreter"
+	$(INTERPRET) .venv-next/bin/python $(PYTEST) -m interpret
+	@echo "== tests: a newer Triton and the current NumPy, compiling"
+	.venv-next/bin/python $(PYTEST) -m compile
+
+test-newest: .venv-newest/installed
+	@echo "== tests: the newest Triton, compiling"
+	.venv-newest/bin/python $(PYTEST) -m compile
+
+test-gpu: $(READY)
+	@echo "== tests: GPU"
+	$(PY) -m tileblas check --backend cuda
+	$(PY) $(PYTEST) -m gpu
+
+bench-gpu: $(READY)
+	$(PY) -m tileblas bench --backend cuda --csv results
+
+readme: $(READY)
+	$(PY) tests/project/test_readme.py
+
+wheel: $(READY)
+	$(PY) -m pip wheel --no-deps --wheel-dir dist .
+
+clean:
+	rm -rf build dist .venv .venv-next .venv-newest
+
+# $(call install,folder,requirements,constraints): a virtual environment, made or brought up to date
+define install
+	@echo "== set-up of $(1), once"
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("tileblas needs \
+	Python 3.11 or newer; name one with make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(1)
+	$(1)/bin/python -m pip install --quiet --disable-pip-version-check \
+	    --constraint constraints/$(3).txt $(2)
+	@touch $@
+endef
+
+TRITON := 'triton ; sys_platform == "linux"'
+
+.venv/installed: pyproject.toml constraints/common.txt constraints/pinned.txt
+	$(call install,.venv,--editable '.[$(EXTRAS)]',pinned)
+
+.venv-next/installed: pyproject.toml constraints/common.txt constraints/next.txt
+	$(call install,.venv-next,--editable '.[lab$(comma)test]' $(TRITON),next)
+
+.venv-newest/installed: pyproject.toml constraints/common.txt constraints/newest.txt
+	$(call install,.venv-newest,--editable '.[lab$(comma)test]' $(TRITON),newest)

@@ -1,0 +1,62 @@
+"""The array interface: one public function for each routine, in BLAS's own names."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from tileblas.backends.dispatch import call
+from tileblas.core.spec import Spec
+from tileblas.routines.documentation import docstring
+from tileblas.routines.registry import ROUTINES
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _public(spec: Spec) -> Callable[[F], F]:
+    """Give a function the documentation of its Spec, once its signature is found to agree."""
+
+    def decorate(function: F) -> F:
+        named = [arg.name for arg in spec.arguments] + list(spec.scalars)
+        named += [option.name for option in spec.options] + ["math"] * spec.takes_math + ["stream"]
+        if list(inspect.signature(function).parameters) != named:
+            raise TypeError(f"{spec.name}: the signature is not that of its Spec: {named}")
+        function.__doc__ = docstring(spec)
+        return function
+
+    return decorate
+
+
+_DOT, _DOTC, _DOTU = ROUTINES["dot"], ROUTINES["dotc"], ROUTINES["dotu"]
+_AXPY, _GEMM = ROUTINES["axpy"], ROUTINES["gemm"]
+
+
+@_public(_DOT)
+def dot(x, y, *, stream=None):
+    return call(_DOT, (x, y), stream=stream)
+
+
+@_public(_DOTC)
+def dotc(x, y, *, stream=None):
+    return call(_DOTC, (x, y), stream=stream)
+
+
+@_public(_DOTU)
+def dotu(x, y, *, stream=None):
+    return call(_DOTU, (x, y), stream=stream)
+
+
+@_public(_AXPY)
+def axpy(x, y, *, alpha=1, stream=None):
+    return call(_AXPY, (x, y), (alpha,), stream=stream)
+
+
+@_public(_GEMM)
+def gemm(
+    a, b, c=None, *, alpha=1, beta=0, trans_a="N", trans_b="N", math=None, stream=None
+):
+    return call(_GEMM, (a, b, c), (alpha, beta), (trans_a, trans_b), math, stream)
+
+
+__all__ = ["axpy", "dot", "dotc", "dotu", "gemm"]

@@ -1,0 +1,176 @@
+"""SciPy's BLAS as C functions: the pointers in scipy.linalg.cython_blas, called through ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from tileblas.core.call import View
+from tileblas.core.dtypes import DType
+
+BUFFER_ELEMENTS = 1 << 16  # elements of a vector that goes through a buffer at a time
+INT_MAX = 2**31 - 1  # the largest size, increment or leading dimension of SciPy's BLAS
+
+_REAL = {"float32": ctypes.c_float, "float64": ctypes.c_double}
+
+
+class _Complex64(ctypes.Structure):
+    _fields_ = [("re", ctypes.c_float), ("im", ctypes.c_float)]
+
+
+class _Complex128(ctypes.Structure):
+    _fields_ = [("re", ctypes.c_double), ("im", ctypes.c_double)]
+
+
+_C_TYPE = {**_REAL, "complex64": _Complex64, "complex128": _Complex128}
+
+
+class Vector(NamedTuple):
+    """A vector that BLAS can take: address of element 0, length, signed increment."""
+
+    address: int
+    n: int
+    inc: int
+    dtype: DType
+    keep: object = None  # the buffer behind the address, if it is ours
+
+    @property
+    def base(self) -> int:
+        """BLAS passes the lowest address of a vector whose increment is negative."""
+        return self.address + min(0, (self.n - 1) * self.inc) * self.dtype.itemsize
+
+
+@cache
+def function(name: str, returns: str | None = None):
+    """The BLAS routine `name`; every argument is a pointer, `returns` the dtype of its value."""
+    from scipy.linalg import cython_blas
+
+    capsule = cython_blas.__pyx_capi__[name]
+    get_name = ctypes.pythonapi.PyCapsule_GetName
+    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    address = get_pointer(capsule, get_name(capsule))
+    return ctypes.CFUNCTYPE(_C_TYPE[returns] if returns else None)(address)
+
+
+def _int(value: int):
+    return ctypes.byref(ctypes.c_int(value))
+
+
+def _scalar(dtype: DType, value: complex):
+    if dtype.is_complex:
+        return ctypes.byref(_C_TYPE[dtype.name](value.real, value.imag))
+    return ctypes.byref(_C_TYPE[dtype.name](value))
+
+
+def _at(address: int):
+    return ctypes.c_void_p(address)
+
+
+def chunks(n: int, buffered: bool) -> Iterator[tuple[int, int]]:
+    """(start, count) of parts of a vector that BLAS can take at once."""
+    step = BUFFER_ELEMENTS if buffered else INT_MAX
+    for start in range(0, n, step):
+        yield start, min(step, n - start)
+
+
+def dot(x: Vector, y: Vector, conj_x: bool, conj_y: bool):
+    """sum op(x_i) op(y_i), as a Python number."""
+    dtype = x.dtype
+    name = f"{dtype.letter}dot" if not dtype.is_complex else f"{dtype.letter}dot{'c' if conj_x != conj_y else 'u'}"
+    first, second = (y, x) if conj_y and not conj_x else (x, y)
+    value = function(name, dtype.name)(
+        _int(x.n), _at(first.base), _int(first.inc), _at(second.base), _int(second.inc)
+    )
+    if not dtype.is_complex:
+        return value
+    total = complex(value.re, value.im)
+    return total.conjugate() if conj_x and conj_y else total
+
+
+def axpy(alpha: complex, x: Vector, y: Vector, conj_x: bool = False) -> None:
+    """y := alpha op(x) + y; a real-typed alpha on complex vectors runs on their components."""
+    if not x.dtype.is_complex or isinstance(alpha, complex):
+        function(f"{x.dtype.letter}axpy")(
+            _int(x.n), _scalar(x.dtype, alpha), _at(x.base), _int(x.inc), _at(y.base), _int(y.inc)
+        )
+        return
+    for component, sign in ((0, 1), (1, -1 if conj_x else 1)):
+        axpy(sign * alpha, _component(x, component), _component(y, component))
+
+
+def _component(v: Vector, which: int) -> Vector:
+    """The real (0) or imaginary (1) parts of a complex vector, as a real one."""
+    from tileblas.core.dtypes import DTYPES
+
+    real = DTYPES[v.dtype.real]
+    return Vector(v.address + which * real.itemsize, v.n, 2 * v.inc, real)
+
+
+# A matrix with unit stride along its last axis is, to column-major BLAS, its own transpose.
+
+
+def is_blas_matrix(view: View) -> bool:
+    """Whether BLAS can read the matrix where it lies: a unit stride, a valid ld, an op it has."""
+    return operation(view) is not None
+
+
+def is_blas_output(view: View) -> bool:
+    """Whether BLAS can write the matrix where it lies, in the canonical turn (unit last axis)."""
+    found = operation(view)
+    return found is not None and found[0] == "N"
+
+
+def operation(view: View) -> tuple[str, int] | None:
+    """(op letter, ld) with which BLAS reads the transpose of `view`, or None if it cannot."""
+    if view.dtype.name not in _C_TYPE:
+        return None
+    rows, columns = view.shape
+    row_step, column_step = view.strides
+    if (column_step == 1 or columns <= 1) and not view.conj:
+        ld = row_step if rows > 1 else max(1, columns)
+        if max(1, columns) <= ld <= INT_MAX:
+            return "N", ld
+    if row_step == 1 or rows <= 1:
+        ld = column_step if columns > 1 else max(1, rows)
+        if max(1, rows) <= ld <= INT_MAX:
+            return "C" if view.conj else "T", ld
+    return None
+
+
+def gemm(
+    dims: tuple[int, ...],
+    alpha: complex,
+    a: tuple[View, int],
+    b: tuple[View, int],
+    beta: complex,
+    c: tuple[View, int],
+) -> None:
+    """C := alpha A B + beta C for (view, address) pairs, as C^T := alpha B^T A^T + beta C^T."""
+    m, n, k = dims
+    dtype = c[0].dtype
+    (op_a, ld_a), (op_b, ld_b), (_, ld_c) = (_known(v) for v, _ in (a, b, c))
+    function(f"{dtype.letter}gemm")(
+        ctypes.c_char_p(op_b.encode()),
+        ctypes.c_char_p(op_a.encode()),
+        _int(n),
+        _int(m),
+        _int(k),
+        _scalar(dtype, alpha),
+        _at(b[1]),
+        _int(ld_b),
+        _at(a[1]),
+        _int(ld_a),
+        _scalar(dtype, beta),
+        _at(c[1]),
+        _int(ld_c),
+    )
+
+
+def _known(view: View) -> tuple[str, int]:
+    found = operation(view)
+    assert found is not None
+    return found

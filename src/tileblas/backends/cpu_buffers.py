@@ -1,0 +1,139 @@
+"""Bounded buffers of the CPU backend: half types, matrices without a unit stride, conjugation.
+
+Copies are documented and can be forbidden (`tb.options(copies="forbid")`). A buffer never holds
+more than one block, whatever the size of the operand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from tileblas.backends import blas_pointers as blas
+from tileblas.core.call import Problem, View
+from tileblas.core.dtypes import DTYPES, HALF, DType
+from tileblas.core.operand import c_strides, numpy_view
+from tileblas.errors import BlasError
+from tileblas.settings import copies_forbidden
+
+BLOCK = 1024  # rows and columns of one block of a buffered product
+
+
+def refuse_if_forbidden(routine: str, why: str) -> None:
+    """Raise BlasError if the user forbade copies."""
+    if copies_forbidden():
+        raise BlasError(routine, None, f"would copy ({why}), and copies are forbidden")
+
+
+# ---- half types -------------------------------------------------------------------------------
+
+
+def widened(dtype: DType) -> DType:
+    """The type in which SciPy's BLAS computes for `dtype`."""
+    return DTYPES["float32"] if dtype in HALF else dtype
+
+
+def load(dtype: DType, stored: np.ndarray, conj: bool = False) -> np.ndarray:
+    """A C-ordered copy in the BLAS type; bfloat16 arrives as its bits."""
+    if dtype.name == "bfloat16":
+        return (stored.astype(np.uint32, order="C") << 16).view(np.float32)
+    values = np.array(stored, dtype=widened(dtype).name, order="C")
+    return np.conjugate(values, out=values) if conj else values
+
+
+def store(dtype: DType, stored: np.ndarray, values) -> None:
+    """Write values of the BLAS type, rounded once to nearest even."""
+    if dtype.name == "bfloat16":
+        stored[...] = _bfloat16_bits(np.asarray(values, dtype=np.float32))
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        stored[...] = values
+
+
+def _bfloat16_bits(values: np.ndarray) -> np.ndarray:
+    """float32 -> bfloat16 by bits: round to nearest even, a NaN stays a (quiet) NaN."""
+    bits = np.ascontiguousarray(values).view(np.uint32).reshape(values.shape)
+    rounded = (bits + (((bits >> 16) & 1) + np.uint32(0x7FFF))) >> 16
+    quiet = (bits >> 16) | np.uint32(0x40)
+    return np.where(np.isnan(values), quiet, rounded).astype(np.uint16)
+
+
+# ---- vectors ----------------------------------------------------------------------------------
+
+
+def needs_buffer(view: View) -> bool:
+    """Whether BLAS cannot take the vector where it lies."""
+    return view.dtype in HALF or abs(view.strides[0]) * 2 > blas.INT_MAX
+
+
+def vector(view: View, address: int, start: int, count: int, conj: bool = False) -> blas.Vector:
+    """Elements [start, start + count) of a vector for BLAS, through a buffer where it must be."""
+    inc = view.strides[0]
+    first = address + start * inc * view.dtype.itemsize
+    if not (conj or needs_buffer(view)):
+        return blas.Vector(first, count, inc, view.dtype)
+    refuse_if_forbidden("level 1", "half types, conjugation or a stride beyond 32 bits on the CPU")
+    values = load(view.dtype, numpy_view(first, view.dtype, (count,), (inc,)), conj)
+    return blas.Vector(values.ctypes.data, count, 1, widened(view.dtype), values)
+
+
+@contextmanager
+def output_vector(view: View, address: int, start: int, count: int) -> Iterator[blas.Vector]:
+    """The same for a vector that is updated in place: the buffer is written back at the end."""
+    piece = vector(view, address, start, count)
+    yield piece
+    if piece.keep is not None:
+        inc = view.strides[0]
+        first = address + start * inc * view.dtype.itemsize
+        store(view.dtype, numpy_view(first, view.dtype, (count,), (inc,)), piece.keep)
+
+
+# ---- matrices ---------------------------------------------------------------------------------
+
+
+def gemm(problem: Problem, addresses: Sequence[int], alpha: complex, beta: complex) -> None:
+    """C := alpha A B + beta C in blocks of at most BLOCK x BLOCK through buffers.
+
+    One block of C accumulates over all of k in the BLAS type before it is rounded and written.
+    """
+    refuse_if_forbidden(problem.routine, "half types or a matrix without a unit stride on the CPU")
+    (a, b), c = problem.inputs, problem.output
+    m, n, k = problem.dims
+    whole = [
+        numpy_view(address, view.dtype, view.shape, view.strides)
+        for view, address in zip(problem.views, addresses, strict=True)
+    ]
+    for i in range(0, m, BLOCK):
+        for j in range(0, n, BLOCK):
+            target = whole[2][i : i + BLOCK, j : j + BLOCK]
+            tile = _start(c.dtype, target, beta)
+            for p in range(0, k, BLOCK):
+                left = load(a.dtype, whole[0][i : i + BLOCK, p : p + BLOCK], a.conj)
+                right = load(b.dtype, whole[1][p : p + BLOCK, j : j + BLOCK], b.conj)
+                _multiply(alpha, left, right, 1.0 if p else beta, tile)
+            if k == 0:
+                tile *= tile.dtype.type(beta)
+            store(c.dtype, target, tile)
+
+
+def _start(dtype: DType, target: np.ndarray, beta: complex) -> np.ndarray:
+    """The accumulator of one block: the old values, or zeros that hide them where beta = 0."""
+    if beta == 0:
+        return np.zeros(target.shape, widened(dtype).name)
+    return load(dtype, target)
+
+
+def _multiply(alpha: complex, a: np.ndarray, b: np.ndarray, beta: complex, c: np.ndarray) -> None:
+    (m, k), n = a.shape, b.shape[1]
+    arrays = [_as_view(x) for x in (a, b, c)]
+    blas.gemm((m, n, k), alpha, arrays[0], arrays[1], beta, arrays[2])
+
+
+def _as_view(array: np.ndarray) -> tuple[View, int]:
+    dtype = DTYPES[array.dtype.name]
+    strides = tuple(0 if d <= 1 else s for d, s in zip(array.shape, c_strides(array.shape), strict=True))
+    return View("buffer", dtype, array.shape, strides, ()), array.ctypes.data
+
+

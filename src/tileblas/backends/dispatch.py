@@ -1,0 +1,160 @@
+"""From the public call to a backend: arrays -> key -> prepared call, made on a miss and remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from tileblas import settings
+from tileblas.backends import select
+from tileblas.core import check, trivial
+from tileblas.core.call import Problem, Scalar
+from tileblas.core.canon import canonical, new_output, result_operand
+from tileblas.core.dtypes import DType
+from tileblas.core.ingest import ingest
+from tileblas.core.operand import Operand
+from tileblas.core.overlap import ranges_meet
+from tileblas.core.results import new_array, own_copy, returned
+from tileblas.core.scalars import parse
+from tileblas.core.spec import Spec
+
+#: Prepared calls remembered before the oldest is dropped.
+_REMEMBERED = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What a miss leaves behind: the problem, and the backend's runner for it."""
+
+    spec: Spec
+    problem: Problem
+    dtype: DType
+    new_shape: tuple[int, ...] | None  # shape of the result to make, None if the output was given
+    run: Callable[[Mapping[str, Operand], Mapping[str, Scalar], Any], None] | None
+
+
+_memo: dict[tuple, Prepared] = {}
+
+
+def call(
+    spec: Spec,
+    arrays: Sequence[Any],
+    scalars: Sequence[Any] = (),
+    options: Sequence[Any] = (),
+    math: str | None = None,
+    stream: Any = None,
+) -> Any:
+    """Run `spec` on `arrays` (in the order of spec.arguments) and return its output."""
+    operands = _ingest(spec, arrays)
+    first = operands[0]
+    assert first is not None
+    for operand in operands:
+        if operand is not None and (operand.device != first.device or operand.dtype is None):
+            _refuse(spec, operands)
+    values = {
+        name: parse(spec, name, value, first.dtype, first.device)
+        for name, value in zip(spec.scalars, scalars, strict=True)
+    }
+    chosen = settings.chosen_backend()
+    key = (
+        spec.name,
+        chosen,
+        first.device,
+        tuple(options),
+        math,
+        tuple((s.kind, s.dtype) for s in values.values()),
+        # Alignment of all pointers is part of what a kernel is built for.
+        not any(o.pointer & 15 for o in operands if o is not None),
+        tuple(None if o is None else o[1:5] for o in operands),
+    )
+    prepared = _memo.get(key)
+    if prepared is None:
+        prepared = _prepare(spec, operands, values, options, math, chosen)
+        if len(_memo) >= _REMEMBERED:
+            _memo.pop(next(iter(_memo)), None)
+        _memo[key] = prepared
+    return _run(prepared, operands, values, stream)
+
+
+def _ingest(spec: Spec, arrays: Sequence[Any]) -> list[Operand | None]:
+    operands: list[Operand | None] = []
+    for arg, array in zip(spec.arguments, arrays, strict=True):
+        if array is None and arg.optional:
+            operands.append(None)
+            continue
+        try:
+            operand = ingest(array)
+        except TypeError as error:
+            raise TypeError(f"{spec.name}: argument {arg.name!r}: {error}") from error
+        except ValueError as error:
+            check.fail(spec, arg.name, str(error))
+        if arg.is_output and operand.library == "jax":
+            operand = own_copy(operand)
+        operands.append(operand)
+    return operands
+
+
+def _refuse(spec: Spec, operands: Sequence[Operand | None]) -> NoReturn:
+    """Say which of the two is wrong: an element type, or operands on several devices."""
+    check.check_dtypes(spec, operands)
+    check.check_devices(spec, operands)
+    raise AssertionError("one of the checks raises")
+
+
+def _prepare(
+    spec: Spec,
+    operands: Sequence[Operand | None],
+    scalars: Mapping[str, Scalar],
+    options: Sequence[Any],
+    math: str | None,
+    chosen: str,
+) -> Prepared:
+    """The miss path: check, canonical form, quick returns, plan."""
+    letters = {option.name: value for option, value in zip(spec.options, options, strict=True)}
+    letters = check.check_options(spec, letters, math)
+    dtype = check.check_dtypes(spec, operands)
+    dims, batch = check.check_shapes(spec, operands, letters)
+    check.check_output(spec, operands, scalars)
+    arg = spec.operands[spec.output]
+    output, new_shape = None, None
+    if arg.role == "new" or operands[spec.output] is None:
+        new_shape = new_output(arg, dict(zip(spec.dims, dims, strict=True)), batch)
+        output = result_operand(arg, new_shape, dtype)
+    problem = canonical(spec, operands, output, dims, batch, letters, scalars, math)
+    problem = trivial.without_product(problem)
+    run = None
+    if not trivial.is_noop(problem):
+        present = [operand for operand in operands if operand is not None]
+        aligned = not any(operand.pointer & 15 for operand in present)
+        device = present[0].device
+        backend = select.backend_of(spec, chosen, device, dims, batch, dtype)
+        run = select.runner(backend, spec, problem, aligned, device)
+    return Prepared(spec, problem, dtype, new_shape, run)
+
+
+def _run(
+    prepared: Prepared,
+    operands: Sequence[Operand | None],
+    scalars: Mapping[str, Scalar],
+    stream: Any,
+) -> Any:
+    spec = prepared.spec
+    named = {
+        arg.name: operand
+        for arg, operand in zip(spec.arguments, operands, strict=True)
+        if operand is not None
+    }
+    name = spec.operands[spec.output].name
+    if prepared.new_shape is not None:
+        named[name] = new_array(operands[0], prepared.new_shape, prepared.dtype, stream)  # type: ignore[arg-type]
+    else:
+        output = named[name]
+        for arg, other in zip(spec.arguments, operands, strict=True):
+            if other is not None and other is not output and ranges_meet(output, other):
+                check.check_aliasing(spec, spec.operands[spec.output], output, operands)
+                break
+    if prepared.run is not None:
+        prepared.run(named, scalars, stream)
+    return returned(named[name], fresh=prepared.new_shape is not None)
+

@@ -1,0 +1,64 @@
+"""Which backend a call runs on, and that backend's runner."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import cache
+from math import prod
+from typing import Any
+
+from tileblas.core.call import Problem
+from tileblas.core.dtypes import DType
+from tileblas.core.operand import HOST
+from tileblas.core.spec import Spec
+from tileblas.tuning.model import Reckoning, reckon
+
+
+def backend_of(
+    spec: Spec, chosen: str, device: int, dims: tuple[int, ...], batch: tuple[int, ...], dtype: DType
+) -> str:
+    """cuda for device arrays; for host arrays what was chosen, "auto" by the predicted times."""
+    if device != HOST:
+        return "cuda"
+    if chosen != "auto":
+        return chosen
+    return reckoning(spec, dims, batch, dtype).winner if cuda_available() else "cpu"
+
+
+def reckoning(
+    spec: Spec, dims: tuple[int, ...], batch: tuple[int, ...], dtype: DType
+) -> Reckoning:
+    """Predicted seconds of a call on host arrays, on the CPU and staged to a GPU."""
+    members = prod(batch)
+    moved = spec.byte_count(dims, dtype, read_output=True) * members
+    sizes = dict(zip(spec.dims, dims, strict=True))
+    output = spec.operands[spec.output]
+    received = prod(sizes[axis] for axis in output.axes) * dtype.itemsize * members
+    flops = spec.flop_count(dims, dtype) * members
+    return reckon(flops, moved - received, received, moved, dtype.compute, os.cpu_count() or 1)
+
+
+@cache
+def cuda_available() -> bool:
+    """Whether a CUDA device can be used; importing nothing where there is no driver."""
+    from tileblas.runtime.driver import available
+
+    return available()
+
+
+def runner(
+    backend: str, spec: Spec, problem: Problem, aligned: bool, device: int
+) -> Callable[..., Any]:
+    """The function that runs `problem` on `backend`, given operands by name, scalars and stream."""
+    if backend == "cpu":
+        from tileblas.backends import cpu
+
+        return cpu.runner(problem)
+    if backend == "interpret":
+        from tileblas.backends import interpret
+
+        return interpret.runner(spec, problem)
+    from tileblas.backends import cuda
+
+    return cuda.runner(spec, problem, aligned, device)

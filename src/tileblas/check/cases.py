@@ -1,0 +1,205 @@
+"""A `Case` is one call as data: operands with shapes, layouts and fills, scalars and options.
+
+`dot_case`, `axpy_case` and `gemm_case` build cases with ids that read like BLAS, such as
+`zgemm-NC-3x5x9-col+1-alpha0-beta1`, and say in one place what the words of an id mean.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tileblas.check.guards import Layout
+from tileblas.core.dtypes import DTYPES
+
+Scalar = int | float | complex
+
+#: Layouts of matrices by name. "+1" is a leading dimension of one more than the least.
+MATRIX_LAYOUTS = {
+    "col": Layout("F"),
+    "row": Layout("C"),
+    "col+1": Layout("F", pad=1),
+    "row+1": Layout("C", pad=1),
+    "col+7": Layout("F", pad=7),
+    "row+7": Layout("C", pad=7),
+    "col@1": Layout("F", pad=3, offset=1),
+    "row@1": Layout("C", pad=3, offset=1),
+    "step": Layout("C", step=2, pad=3),
+    "batch-inner": Layout("batch"),
+    "up": Layout("C", pad=2, reverse=(-2,)),
+    "left": Layout("F", pad=2, reverse=(-1,)),
+    "reversed": Layout("C", step=2, reverse=(-2, -1)),
+    "same-rows": Layout("C", zero=(-2,)),
+    "same-columns": Layout("C", zero=(-1,)),
+    "same-batch": Layout("C", zero=(0,)),
+}
+#: Those that no output may have.
+INPUT_ONLY = ("same-rows", "same-columns", "same-batch")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One operand to be made: its shape as passed, how it lies, and what it holds."""
+
+    name: str
+    shape: tuple[int, ...]
+    layout: Layout
+    fill: str
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call of one routine. `id` names it, and seeds its random values.
+
+    `dtype` is that of the inputs, `out` that of the result. `exact`: the values make every sum
+    exact. `form` says how scalars are passed: "number", "numpy" (a NumPy scalar), or "array" (0-d,
+    of the operands' type) and "compute" (0-d, of the compute type) in the library of the operands.
+    """
+
+    id: str
+    routine: str
+    dtype: str
+    out: str
+    plans: tuple[Plan, ...]
+    scalars: tuple[tuple[str, Scalar], ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
+    exact: bool = False
+    form: str = "number"
+
+    @property
+    def seed(self) -> int:
+        return zlib.crc32(self.id.encode())
+
+    @property
+    def has_negative_strides(self) -> bool:
+        return any(plan.layout.reverse for plan in self.plans)
+
+
+def vector(inc: int) -> Layout:
+    """The layout of a vector with an increment: negative runs backwards, 0 repeats one element."""
+    return Layout(
+        core=1,
+        step=max(abs(inc), 1),
+        reverse=(-1,) if inc < 0 else (),
+        zero=(-1,) if inc == 0 else (),
+    )
+
+
+def dot_case(
+    routine: str,
+    dtype: str,
+    n: int,
+    incs: tuple[int, int] = (1, 1),
+    batches: tuple[Sequence[int], Sequence[int]] = ((), ()),
+    fill: str = "random",
+    offset: int = 0,
+) -> Case:
+    """dot, dotc or dotu of two vectors, or of two stacks of vectors."""
+    plans = tuple(
+        Plan(name, (*batch, n), _shifted(vector(inc), offset), fill, dtype)
+        for name, inc, batch in zip("xy", incs, batches, strict=True)
+    )
+    words = [_size_word(n, batches), f"inc{incs[0]},{incs[1]}", _offset_word(offset)]
+    return _case(routine, dtype, dtype, words, plans, fill)
+
+
+def axpy_case(
+    dtype: str,
+    n: int,
+    incs: tuple[int, int] = (1, 1),
+    alpha: Scalar = 0.7,
+    batches: tuple[Sequence[int], Sequence[int]] = ((), ()),
+    fill: str | tuple[str, str] = "random",
+    offset: int = 0,
+    form: str = "number",
+) -> Case:
+    """axpy of two vectors, or of two stacks of vectors; `fill` for both, or one for each."""
+    fills = (fill, fill) if isinstance(fill, str) else fill
+    plans = tuple(
+        Plan(name, (*batch, n), _shifted(vector(inc), offset), own, dtype)
+        for name, inc, batch, own in zip("xy", incs, batches, fills, strict=True)
+    )
+    words = [_size_word(n, batches), f"inc{incs[0]},{incs[1]}", _offset_word(offset)]
+    words += [_scalar_word("alpha", alpha)]
+    return _case("axpy", dtype, dtype, words, plans, fill, {"alpha": alpha}, form=form)
+
+
+def gemm_case(
+    dtype: str,
+    sizes: tuple[int, int, int],
+    trans: str = "NN",
+    layout: str | tuple[str, str, str] = "col",
+    alpha: Scalar = 1,
+    beta: Scalar = 0,
+    batches: tuple[Sequence[int], Sequence[int], Sequence[int]] = ((), (), ()),
+    fill: str | tuple[str, str, str] = "random",
+    c: bool = True,
+    out: str | None = None,
+    form: str = "number",
+) -> Case:
+    """gemm of op(A) m x k by op(B) k x n; `batches` of a, b and c; without c where `c` is False."""
+    m, n, k = sizes
+    out = out or dtype
+    stored = {"a": _turned((m, k), trans[0]), "b": _turned((k, n), trans[1]), "c": (m, n)}
+    layouts = (layout,) * 3 if isinstance(layout, str) else layout
+    fills = (fill,) * 3 if isinstance(fill, str) else fill
+    plans = tuple(
+        Plan(name, (*batch, *stored[name]), MATRIX_LAYOUTS[lay], own, out if name == "c" else dtype)
+        for name, batch, lay, own in zip("abc", batches, layouts, fills, strict=True)
+        if name != "c" or c
+    )
+    words = [trans, _size_word(f"{m}x{n}x{k}", batches), "/".join(dict.fromkeys(layouts))]
+    words += [_scalar_word("alpha", alpha), _scalar_word("beta", beta), "" if c else "new"]
+    scalars = {"alpha": alpha, "beta": beta}
+    options = {"trans_a": trans[0], "trans_b": trans[1]}
+    return _case("gemm", dtype, out, words, plans, fill, scalars, options, form)
+
+
+def _case(routine, dtype, out, words, plans, fill, scalars=None, options=None, form="number"):
+    fills = (fill,) if isinstance(fill, str) else fill
+    mixed = "" if out == dtype else f"to-{out}"
+    words = [DTYPES[dtype].letter + routine, *words, "/".join(dict.fromkeys(fills))]
+    words += [mixed, "" if form == "number" else form]
+    scalars = scalars or {}
+    whole = all(value == int(value.real) + 1j * int(value.imag) for value in _finite(scalars))
+    return Case(
+        id="-".join(word for word in words if word and word != "random"),
+        routine=routine,
+        dtype=dtype,
+        out=out,
+        plans=plans,
+        scalars=tuple(scalars.items()),
+        options=tuple((options or {}).items()),
+        exact=set(fills) <= {"integers", "large"} and whole,
+        form=form,
+    )
+
+
+def _finite(scalars: dict[str, Scalar]) -> list[complex]:
+    """The scalars as complex numbers, with a fraction in the place of NaN and Inf."""
+    return [complex(s) if abs(s) < 2**20 else 0.5 + 0j for s in scalars.values()]
+
+
+def _turned(shape: tuple[int, int], letter: str) -> tuple[int, int]:
+    return shape if letter == "N" else shape[::-1]
+
+
+def _shifted(layout: Layout, offset: int) -> Layout:
+    return Layout(layout.order, 1, layout.pad, layout.step, layout.reverse, layout.zero, offset)
+
+
+def _size_word(size, batches) -> str:
+    if not any(batches):
+        return str(size)
+    return "*".join([",".join("x".join(map(str, b)) or "1" for b in batches), str(size)])
+
+
+def _offset_word(offset: int) -> str:
+    return f"@{offset}" if offset else ""
+
+
+def _scalar_word(name: str, value: Scalar) -> str:
+    text = str(value).strip("()")
+    return f"{name}{text}"

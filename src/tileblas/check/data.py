@@ -1,0 +1,98 @@
+"""The values that operands are filled with, by name.
+
+Each fill is a function of a random generator, a shape, and a dtype. All sums of products of "integers"
+and, for the sizes named at LARGE, of "large" are exact, so that results can be compared bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from tileblas.check.tolerance import finfo
+from tileblas.core.dtypes import DType, numpy_dtype
+
+Shape = Sequence[int]
+
+#: Largest magnitude of "large" integers: they use every bit that the type's products can hold, so
+#: that an operand rounded to TF32 or bfloat16 shows. Sums of up to three products stay exact.
+LARGE = {"float32": 2**11, "float64": 2**25, "complex64": 2**10, "complex128": 2**24}
+
+
+def filled(fill: str, random: np.random.Generator, shape: Shape, dtype: DType) -> np.ndarray:
+    """An array of the named fill, in C order."""
+    values = FILLS[fill](random, tuple(shape), dtype)
+    if dtype.is_complex:
+        # Set parts one by one: adding 1j * Inf to a number would make its real part NaN.
+        parts = np.empty(shape, np.complex128)
+        parts.real, parts.imag = values, FILLS[fill](random, tuple(shape), dtype)
+        values = parts
+    with np.errstate(over="ignore"):
+        return values.astype(numpy_dtype(dtype))
+
+
+def _random(random, shape, dtype):
+    """Uniform in (-1/2, 1/2) as in netlib's programs, with one exact zero."""
+    values = random.uniform(-0.5, 0.5, shape)
+    if values.size > 2:
+        values.flat[values.size // 2] = 0.0
+    return values
+
+
+def _integers(random, shape, dtype):
+    """Integers small enough for a sum of thousands of products to be exact."""
+    largest = 2 if dtype.itemsize == 2 else 10
+    return random.integers(-largest, largest + 1, shape).astype(np.float64)
+
+
+def _large(random, shape, dtype):
+    largest = LARGE[dtype.name]
+    return random.integers(-largest, largest + 1, shape).astype(np.float64)
+
+
+def _nan(random, shape, dtype):
+    return np.full(shape, np.nan)
+
+
+def _inf(random, shape, dtype):
+    return np.where(random.random(shape) < 0.5, -np.inf, np.inf)
+
+
+def _special(random, shape, dtype):
+    """Integers, zeros among them, with one element in ten NaN, Inf or -Inf."""
+    values = _integers(random, shape, dtype)
+    special = random.choice([np.nan, np.inf, -np.inf], shape)
+    return np.where(random.random(shape) < 0.1, special, values)
+
+
+def _subnormal(random, shape, dtype):
+    """Small multiples of the smallest subnormal: a kernel that flushes them returns 0."""
+    _, tiny, _ = finfo(dtype.real)
+    return random.integers(-9, 10, shape) * tiny
+
+
+def _huge(random, shape, dtype):
+    """Up to the largest finite value, so that sums overflow and products all the more."""
+    _, _, largest = finfo(dtype.real)
+    return random.uniform(-1, 1, shape) * largest
+
+
+def _wide(random, shape, dtype):
+    """Magnitudes over a quarter of the exponent range: small terms must not drown the bar."""
+    _, _, largest = finfo(dtype.real)
+    reach = int(np.log2(largest)) // 4
+    return random.uniform(-1, 1, shape) * 2.0 ** random.integers(-reach, reach, shape)
+
+
+FILLS: dict[str, Callable[..., np.ndarray]] = {
+    "random": _random,
+    "integers": _integers,
+    "large": _large,
+    "nan": _nan,
+    "inf": _inf,
+    "special": _special,
+    "subnormal": _subnormal,
+    "huge": _huge,
+    "wide": _wide,
+}

@@ -1,0 +1,1 @@
+"""Pure Python core: dtypes, operands, ingest, and the pure functions check, canon and trivial."""

@@ -1,0 +1,81 @@
+"""The frozen records of the pipeline: Scalar, View and Problem."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tileblas.core.dtypes import DType
+from tileblas.core.operand import Operand
+
+
+class Scalar(NamedTuple):
+    """alpha or beta: a host number (`value`), or a 0-d device array (`operand`).
+
+    `kind` is what kernels and plans may depend on: "zero", "one", "real", "complex" for host
+    numbers, "real_pointer", "complex_pointer" on a device. A complex-typed number is "complex"
+    even where its imaginary part is 0, unless it is exactly 0 or 1: it multiplies as BLAS does.
+    """
+
+    kind: str
+    value: complex = 0.0
+    operand: Operand | None = None
+
+    @property
+    def dtype(self) -> str:
+        """Element type of the device array, "" for a host number."""
+        return self.operand.dtype.name if self.operand and self.operand.dtype else ""
+
+
+@dataclass(frozen=True)
+class View:
+    """One canonical operand: `slot` names the array it lies in, strides are signed elements.
+
+    `batch` holds one stride per axis of Problem.batch (0 where the operand is broadcast), and
+    an axis of length 1 has stride 0. `conj`: the values are the conjugates of what is stored.
+    """
+
+    slot: str
+    dtype: DType
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    batch: tuple[int, ...]
+    conj: bool = False
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A checked call in canonical form: all that a plan may depend on, and nothing else.
+
+    Transposes, layouts and reversed views are strides; conjugation is a flag on each input;
+    `negate` is the sign of the product; `conj_scalars` conjugates alpha and beta (an output that is
+    a lazily conjugated view). `scalars` holds, for alpha and beta, name, kind and, on a device,
+    the dtype of the array ("" for host numbers).
+    """
+
+    routine: str
+    dims: tuple[int, ...]
+    batch: tuple[int, ...]
+    inputs: tuple[View, ...]
+    output: View
+    scalars: tuple[tuple[str, str, str], ...] = ()
+    negate: bool = False
+    conj_scalars: bool = False
+    math: str | None = None
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        return (*self.inputs, self.output)
+
+    @property
+    def compute(self) -> str:
+        """The real type in which the arithmetic runs."""
+        return self.inputs[0].dtype.compute
+
+    @property
+    def is_complex(self) -> bool:
+        return self.inputs[0].dtype.is_complex
+
+    def scalar(self, name: str) -> tuple[str, str]:
+        """Kind and device dtype of alpha or beta; a routine without such a scalar has "none"."""
+        return next(((kind, dtype) for n, kind, dtype in self.scalars if n == name), ("none", ""))

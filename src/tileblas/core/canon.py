@@ -1,0 +1,136 @@
+"""The canonical form of a call: everything that varies becomes strides and flags (pure functions)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tileblas.core.call import Problem, Scalar, View
+from tileblas.core.operand import CONJ, NEG, Operand, c_strides
+from tileblas.core.spec import Arg, Spec
+
+
+def canonical(
+    spec: Spec,
+    operands: Sequence[Operand | None],
+    output: Operand | None,
+    dims: tuple[int, ...],
+    batch: tuple[int, ...],
+    options: Mapping[str, str],
+    scalars: Mapping[str, Scalar],
+    math: str | None = None,
+) -> Problem:
+    """The Problem that a checked call poses.
+
+    `output` stands in for a result that is still to be made. op(A) becomes swapped strides and a
+    conjugation flag, lazy bits of inputs and output become flags, batches are merged to the fewest
+    axes, and a matrix product is turned so that the output's unit stride is its last axis.
+    """
+    named = {arg.name: operand for arg, operand in zip(spec.arguments, operands, strict=True)}
+    views, negate = [], False
+    for arg in spec.operands:
+        operand = named.get(arg.name) if arg.role != "new" else output
+        operand = operand or output
+        assert operand is not None
+        views.append(_view(spec, arg, operand, batch, options))
+        negate ^= bool(operand.flags & NEG)
+    problem = Problem(
+        routine=spec.name,
+        dims=dims,
+        batch=batch,
+        inputs=tuple(v for i, v in enumerate(views) if i != spec.output),
+        output=views[spec.output],
+        scalars=tuple((name, scalars[name].kind, scalars[name].dtype) for name in spec.scalars),
+        negate=negate,
+        math=math,
+    )
+    return turn_to_rows(merge_batch(fold_output_conj(problem)))
+
+
+def _view(
+    spec: Spec, arg: Arg, operand: Operand, batch: tuple[int, ...], options: Mapping[str, str]
+) -> View:
+    split = len(operand.shape) - arg.ndim
+    shape, strides = operand.shape[split:], operand.strides[split:]
+    trans = options[arg.trans] if arg.trans else "N"
+    if trans != "N":
+        shape, strides = shape[::-1], strides[::-1]
+    conj = bool(operand.flags & CONJ) ^ (trans == "C") ^ (spec.conj == arg.name)
+    assert operand.dtype is not None
+    lead = (0,) * (len(batch) - split) + tuple(
+        0 if n == 1 else s for n, s in zip(operand.shape[:split], operand.strides[:split], strict=True)
+    )
+    return View(
+        slot=arg.name,
+        dtype=operand.dtype,
+        shape=shape,
+        strides=tuple(0 if n <= 1 else s for n, s in zip(shape, strides, strict=True)),
+        batch=lead,
+        conj=conj and operand.dtype.is_complex,
+    )
+
+
+def fold_output_conj(problem: Problem) -> Problem:
+    """An output that is a conjugated view: store the conjugate of the whole right-hand side."""
+    if not problem.output.conj:
+        return problem
+    return replace(
+        problem,
+        inputs=tuple(replace(v, conj=not v.conj) for v in problem.inputs),
+        output=replace(problem.output, conj=False),
+        conj_scalars=not problem.conj_scalars,
+    )
+
+
+def merge_batch(problem: Problem) -> Problem:
+    """Drop batch axes of size 1 and merge neighbours that every operand walks in one stride."""
+    sizes: list[int] = []
+    strides: list[list[int]] = [[] for _ in problem.views]
+    for axis, n in enumerate(problem.batch):
+        if n == 1:
+            continue
+        steps = [v.batch[axis] for v in problem.views]
+        if sizes and all(s[-1] == n * step for s, step in zip(strides, steps, strict=True)):
+            sizes[-1] *= n
+            for s, step in zip(strides, steps, strict=True):
+                s[-1] = step
+        else:
+            sizes.append(n)
+            for s, step in zip(strides, steps, strict=True):
+                s.append(step)
+    views = [replace(v, batch=tuple(s)) for v, s in zip(problem.views, strides, strict=True)]
+    return replace(problem, batch=tuple(sizes), inputs=tuple(views[:-1]), output=views[-1])
+
+
+def turn_to_rows(problem: Problem) -> Problem:
+    """C := A B becomes C^T := B^T A^T where C's unit stride is its first axis: one form for kernels."""
+    strides = problem.output.strides
+    if len(strides) != 2 or strides[0] != 1 or strides[1] == 1:
+        return problem
+    m, n, *rest = problem.dims
+    return replace(
+        problem,
+        dims=(n, m, *rest),
+        inputs=tuple(transpose(v) for v in reversed(problem.inputs)),
+        output=transpose(problem.output),
+    )
+
+
+def transpose(view: View) -> View:
+    """The view of the transposed matrix."""
+    return replace(view, shape=view.shape[::-1], strides=view.strides[::-1])
+
+
+def is_unit(view: View, axis: int) -> bool:
+    """Whether an axis is walked element by element (an axis of length 1 has no stride of its own)."""
+    return view.strides[axis] == 1 or view.shape[axis] <= 1
+
+
+def new_output(arg: Arg, sizes: Mapping[str, int], batch: tuple[int, ...]) -> tuple[int, ...]:
+    """Shape of a result that the routine makes itself."""
+    return (*batch, *(sizes[axis] for axis in arg.axes))
+
+
+def result_operand(arg: Arg, shape: tuple[int, ...], dtype) -> Operand:
+    """Description of a C-ordered result before it is allocated."""
+    return Operand(0, dtype, shape, c_strides(shape), 0, 0, "", None)

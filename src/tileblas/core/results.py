@@ -1,0 +1,101 @@
+"""Arrays that a call makes itself: new results, and copies that stand in for immutable outputs."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from tileblas.core.dtypes import DType
+from tileblas.core.ingest import ingest
+from tileblas.core.operand import HOST, Operand
+
+
+def new_array(like: Operand, shape: tuple[int, ...], dtype: DType, stream: Any) -> Operand:
+    """An uninitialised C-ordered array of the library of `like`, on its device.
+
+    Raises MemoryError naming the bytes where the library's allocator has none left.
+    """
+    if like.library in ("numpy", "torch", "cupy"):
+        array = like.array
+        empty = _empty(type(array))
+        where = {} if like.library == "numpy" else {"device": array.device}
+        try:
+            return ingest(empty(shape, dtype=array.dtype, **where))
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            raise MemoryError(_wanted(shape, dtype)) from error
+    return _own_array(like, shape, dtype, stream)
+
+
+def own_copy(operand: Operand) -> Operand:
+    """A writable copy of an immutable (JAX) operand, which the call returns in its place."""
+    if operand.device == HOST:
+        import numpy as np
+
+        return ingest(np.array(operand.array))._replace(library="jax")
+    from tileblas.runtime.memory import copy_of
+
+    return _device_operand(copy_of(operand.pointer, operand), "jax", operand.dtype)
+
+
+def returned(operand: Operand, fresh: bool) -> Any:
+    """What the caller gets for an output: NumPy scalars for 0-d results, JAX arrays for JAX."""
+    if operand.library == "jax":
+        return _to_jax(operand)
+    if fresh and operand.library == "numpy" and operand.shape == ():
+        return operand.array[()]
+    return operand.array
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an exception of an array library means that memory ran out."""
+    return isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__
+
+
+def _wanted(shape: tuple[int, ...], dtype: DType) -> str:
+    count = dtype.itemsize
+    for n in shape:
+        count *= n
+    return f"out of memory: {count} bytes asked for a result of shape {shape}, {dtype}"
+
+
+@cache
+def _empty(kind: type):
+    """The `empty` of the array's library, by the array API (looked up once for each type)."""
+    import array_api_compat
+
+    if kind.__module__.partition(".")[0] == "numpy":
+        import numpy
+
+        return numpy.empty
+    return array_api_compat.array_namespace(kind.__new__(kind)).empty
+
+
+def _own_array(like: Operand, shape: tuple[int, ...], dtype: DType, stream: Any) -> Operand:
+    """For callers whose library we do not know (or cannot allocate in): memory of ours."""
+    if like.device == HOST:
+        import numpy as np
+
+        from tileblas.core.dtypes import numpy_dtype
+
+        library = "jax" if like.library == "jax" else "numpy"
+        return ingest(np.empty(shape, numpy_dtype(dtype)))._replace(library=library)
+    from tileblas.runtime import memory
+
+    array = memory.empty(shape, dtype.name, like.device, stream or 0)
+    return _device_operand(array, like.library, dtype)
+
+
+def _device_operand(array: Any, library: str, dtype: DType | None) -> Operand:
+    return Operand(
+        array.address, dtype, array.shape, array.strides, 0, array.device, library, array
+    )
+
+
+def _to_jax(operand: Operand) -> Any:
+    import jax
+
+    if operand.device == HOST:
+        return jax.numpy.asarray(operand.array)
+    return jax.dlpack.from_dlpack(operand.array)

@@ -1,0 +1,88 @@
+"""alpha and beta: from what the caller passed to a Scalar, rounded once to the compute type."""
+
+from __future__ import annotations
+
+import ctypes
+import numbers
+from typing import Any
+
+import numpy as np
+
+from tileblas.core.call import Scalar
+from tileblas.core.dtypes import DType
+from tileblas.core.ingest import ingest, is_array
+from tileblas.core.operand import CONJ, HOST, NEG
+from tileblas.core.spec import Spec
+from tileblas.errors import BlasError
+
+_ONE, _ZERO = Scalar("one", 1.0), Scalar("zero", 0.0)
+
+
+def parse(spec: Spec, name: str, value: Any, dtype: DType, device: int) -> Scalar:
+    """`value` as the routine's scalar `name` for operands of `dtype` on `device`.
+
+    Raises TypeError for what is no number or not allowed beside these operands, BlasError for an
+    integer beyond every floating-point number.
+    """
+    kind = type(value)
+    if kind is int or kind is float:
+        if value == 1:
+            return _ONE
+        if value == 0:
+            return _ZERO
+    elif is_array(value):
+        operand = ingest(value)
+        if operand.device != HOST:
+            return _device_scalar(spec, name, operand, dtype, device)
+        if operand.shape != ():
+            raise TypeError(_named(spec, name, f"must be a number, got shape {operand.shape}"))
+        value = value.item() if operand.dtype else None
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Complex):
+        what = "must be a number or a 0-d array of the operands' device"
+        raise TypeError(_named(spec, name, f"{what}, got {kind.__name__}"))
+    return _host_scalar(spec, name, value, dtype)
+
+
+def _host_scalar(spec: Spec, name: str, value: numbers.Complex, dtype: DType) -> Scalar:
+    try:
+        if isinstance(value, numbers.Real):
+            rounded: complex = _round(float(value), dtype)
+            kind = "real"
+        elif dtype.is_complex:
+            value = complex(value)
+            rounded = complex(_round(value.real, dtype), _round(value.imag, dtype))
+            kind = "complex"
+        else:
+            raise TypeError(_named(spec, name, f"is complex, but the operands are {dtype}"))
+    except OverflowError as error:
+        message = f"is {value}, beyond every floating-point number"
+        raise BlasError(spec.name, name, message, spec.position(name)) from error
+    if rounded == 0:
+        return _ZERO
+    return _ONE if rounded == 1 else Scalar(kind, rounded)
+
+
+def _round(value: float, dtype: DType) -> float:
+    """Round once to the compute type; beyond float32 means Inf, as in IEEE conversion."""
+    return value if dtype.compute == "float64" else ctypes.c_float(value).value
+
+
+def _device_scalar(spec: Spec, name: str, operand, dtype: DType, device: int) -> Scalar:
+    if operand.shape != () or operand.device != device:
+        place = "on the host" if device == HOST else f"on CUDA device {device}"
+        got = f"shape {operand.shape} on CUDA device {operand.device}"
+        what = f"must be a number or a 0-d array {place} like the operands, got {got}"
+        raise TypeError(_named(spec, name, what))
+    if operand.dtype is None or operand.dtype.name not in (dtype.name, dtype.compute):
+        got = getattr(operand.array, "dtype", operand.dtype)
+        allowed = dtype.name if dtype.name == dtype.compute else f"{dtype.name} or {dtype.compute}"
+        raise TypeError(_named(spec, name, f"on the device must be {allowed}, got {got}"))
+    if operand.flags & (CONJ | NEG):
+        message = "is a lazily conjugated or negated view; resolve it first"
+        raise BlasError(spec.name, name, message, spec.position(name))
+    kind = "complex_pointer" if operand.dtype.is_complex else "real_pointer"
+    return Scalar(kind, 0.0, operand)
+
+
+def _named(spec: Spec, name: str, message: str) -> str:
+    return f"{spec.name}: argument {name!r} {message}"

@@ -1,0 +1,1 @@
+"""Triton kernels: tile helpers, elementwise updates, reductions, the tile GEMM."""

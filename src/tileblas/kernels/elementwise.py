@@ -1,0 +1,53 @@
+"""Elementwise vector updates: axpy."""
+
+import triton
+import triton.language as tl
+
+from tileblas.kernels import tile
+
+
+@triton.jit
+def axpy_kernel(
+    x, y, alpha, alpha_im, n, x_inc, y_inc, inner, x_b0, x_b1, y_b0, y_b1, blocks,
+    COMPLEX: tl.constexpr, CONJ_X: tl.constexpr, NEGATE: tl.constexpr, CONJ_ALPHA: tl.constexpr,
+    ALPHA_KIND: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """y := (+-) alpha op(x) + y, for each batch member. With alpha = 0, x is not read and y is not touched."""
+    batch = tl.program_id(0) // blocks
+    block = tl.program_id(0) % blocks
+    x = tile.batch_base(x, batch, inner, x_b0, x_b1, COMPLEX)
+    y = tile.batch_base(y, batch, inner, y_b0, y_b1, COMPLEX)
+    alpha_re, alpha_im = tile.load_scalar(alpha, alpha_im, tile.compute_type(y.dtype), ALPHA_KIND)
+
+    if tile.is_nonzero(alpha_re, alpha_im):
+        if CONJ_ALPHA:
+            alpha_im = -alpha_im
+        if NEGATE:
+            alpha_re = -alpha_re
+            alpha_im = -alpha_im
+        i = block.to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+        x_offset = i * x_inc
+        y_offset = i * y_inc
+        if (block + 1).to(tl.int64) * BLOCK <= n:
+            update(x, x_offset, y, y_offset, alpha_re, alpha_im, None, COMPLEX, CONJ_X, ALPHA_KIND)
+        else:
+            update(x, x_offset, y, y_offset, alpha_re, alpha_im, i < n, COMPLEX, CONJ_X, ALPHA_KIND)
+
+
+@triton.jit
+def update(
+    x, x_offset, y, y_offset, alpha_re, alpha_im, mask,
+    COMPLEX: tl.constexpr, CONJ_X: tl.constexpr, ALPHA_KIND: tl.constexpr,
+):  # fmt: skip
+    """y := alpha op(x) + y for one block."""
+    if COMPLEX:
+        x_re, x_im = tile.load_pair(x, x_offset, mask)
+        y_re, y_im = tile.load_pair(y, y_offset, mask)
+        if CONJ_X:
+            x_im = -x_im
+        re, im = tile.scale_pair(alpha_re, alpha_im, x_re, x_im, ALPHA_KIND)
+        tile.store_pair(y, y_offset, re + y_re, im + y_im, mask)
+    else:
+        x_value = tile.load(x, x_offset, mask).to(alpha_re.dtype)
+        y_value = tile.load(y, y_offset, mask).to(alpha_re.dtype)
+        tile.store(y, y_offset, alpha_re * x_value + y_value, mask)

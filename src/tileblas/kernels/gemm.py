@@ -1,0 +1,181 @@
+"""The tile GEMM: C := (+-) alpha op(A) op(B) + beta C for any strides, on tensor cores where the type has them."""
+
+import triton
+import triton.language as tl
+
+from tileblas.kernels import tile
+
+
+@triton.jit
+def gemm_kernel(
+    a, b, c, alpha, alpha_im, beta, beta_im, m, n, k, a_m, a_k, b_k, b_n, c_m, c_n,
+    inner, a_b0, a_b1, b_b0, b_b1, c_b0, c_b1,
+    COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_B: tl.constexpr, NEGATE: tl.constexpr,
+    CONJ_SCALARS: tl.constexpr, ALPHA_KIND: tl.constexpr, BETA_KIND: tl.constexpr, MATH: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr,
+):  # fmt: skip
+    """C := (+-) alpha op(A) op(B) + beta C, one BLOCK_M x BLOCK_N tile of one batch member a program.
+
+    With alpha = 0 or k = 0 the product is dropped and A and B are not read; with beta = 0, C is not read.
+    """
+    batch, row, col = locate_tile(m, n, BLOCK_M, BLOCK_N, GROUP_M)
+    a = tile.batch_base(a, batch, inner, a_b0, a_b1, COMPLEX)
+    b = tile.batch_base(b, batch, inner, b_b0, b_b1, COMPLEX)
+    c = tile.batch_base(c, batch, inner, c_b0, c_b1, COMPLEX)
+    a = tile.advance(a, row * a_m, COMPLEX)
+    b = tile.advance(b, col * b_n, COMPLEX)
+    c = tile.advance(c, row * c_m + col * c_n, COMPLEX)
+
+    COMPUTE: tl.constexpr = tile.compute_type(a.dtype)
+    alpha_re, alpha_im = tile.load_scalar(alpha, alpha_im, COMPUTE, ALPHA_KIND)
+    beta_re, beta_im = tile.load_scalar(beta, beta_im, COMPUTE, BETA_KIND)
+    if CONJ_SCALARS:
+        alpha_im = -alpha_im
+        beta_im = -beta_im
+    if NEGATE:
+        alpha_re = -alpha_re
+        alpha_im = -alpha_im
+    k = tl.where(tile.is_nonzero(alpha_re, alpha_im), k, 0)
+    if (k == 0) & tile.is_one(beta_re, beta_im):
+        return  # C stays as it is, bit for bit
+
+    # A mask narrows loads and stores to single elements, so tiles inside C run without any.
+    inside = (row + BLOCK_M <= m) & (col + BLOCK_N <= n)
+    if inside:
+        update_tile(
+            a, b, c, alpha_re, alpha_im, beta_re, beta_im, m - row, n - col, k, a_m, a_k, b_k, b_n, c_m, c_n,
+            COMPLEX, CONJ_A, CONJ_B, ALPHA_KIND, BETA_KIND, MATH, BLOCK_M, BLOCK_N, BLOCK_K, MASKED=False,
+        )  # fmt: skip
+    else:
+        update_tile(
+            a, b, c, alpha_re, alpha_im, beta_re, beta_im, m - row, n - col, k, a_m, a_k, b_k, b_n, c_m, c_n,
+            COMPLEX, CONJ_A, CONJ_B, ALPHA_KIND, BETA_KIND, MATH, BLOCK_M, BLOCK_N, BLOCK_K, MASKED=True,
+        )  # fmt: skip
+
+
+@triton.jit
+def locate_tile(m, n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, GROUP_M: tl.constexpr):
+    """(batch member, first row, first column) of this program's tile.
+
+    Consecutive programs walk down GROUP_M tiles before they step one to the right, so that the tiles in flight
+    share panels of A and B in L2.
+    """
+    tiles_m = tl.cdiv(m, BLOCK_M).to(tl.int32)
+    tiles_n = tl.cdiv(n, BLOCK_N).to(tl.int32)
+    batch = tl.program_id(0) // (tiles_m * tiles_n)
+    index = tl.program_id(0) % (tiles_m * tiles_n)
+    group_size = GROUP_M * tiles_n
+    group_row = index // group_size * GROUP_M
+    group_rows = tl.minimum(tiles_m - group_row, GROUP_M)
+    tile_row = group_row + index % group_size % group_rows
+    tile_col = index % group_size // group_rows
+    return batch, tile_row.to(tl.int64) * BLOCK_M, tile_col.to(tl.int64) * BLOCK_N
+
+
+@triton.jit
+def update_tile(
+    a, b, c, alpha_re, alpha_im, beta_re, beta_im, m, n, k, a_m, a_k, b_k, b_n, c_m, c_n,
+    COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_B: tl.constexpr,
+    ALPHA_KIND: tl.constexpr, BETA_KIND: tl.constexpr, MATH: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, MASKED: tl.constexpr,
+):  # fmt: skip
+    """Update the tile of C at `c`, with m rows and n columns of C from there on; k = 0 drops the product."""
+    rows = tl.arange(0, BLOCK_M).to(tl.int64)[:, None]
+    cols = tl.arange(0, BLOCK_N).to(tl.int64)[None, :]
+    row_mask = None
+    col_mask = None
+    c_mask = None
+    if MASKED:
+        row_mask = rows < m
+        col_mask = cols < n
+        c_mask = row_mask & col_mask
+    re, im = multiply_panels(
+        a, rows * a_m, row_mask, b, cols * b_n, col_mask, k, a_k, b_k,
+        COMPLEX, CONJ_A, CONJ_B, MATH, BLOCK_M, BLOCK_N, BLOCK_K,
+    )  # fmt: skip
+    c_offset = rows * c_m + cols * c_n
+    old_mask = rows < tl.where(tile.is_nonzero(beta_re, beta_im), m, 0)
+    if MASKED:
+        old_mask &= col_mask
+    if COMPLEX:
+        re, im = tile.scale_pair(alpha_re, alpha_im, re, im, ALPHA_KIND)
+        old_re, old_im = 0.0, 0.0
+        if BETA_KIND != "zero":
+            old_re, old_im = tile.load_pair(c, c_offset, old_mask)
+            old_re, old_im = tile.scale_pair(beta_re, beta_im, old_re, old_im, BETA_KIND)
+        tile.store_pair(c, c_offset, add_product(old_re, re, k), add_product(old_im, im, k), c_mask)
+    else:
+        old = 0.0
+        if BETA_KIND != "zero":
+            old = beta_re * tile.load(c, c_offset, old_mask).to(re.dtype)
+        tile.store(c, c_offset, add_product(old, alpha_re * re, k), c_mask)
+
+
+@triton.jit
+def add_product(old, product, k):
+    """old + product, or old alone where the product is dropped: then it may be 0 NaN."""
+    return tl.where(k == 0, old, old + product)
+
+
+@triton.jit
+def multiply_panels(
+    a, a_rows, row_mask, b, b_cols, col_mask, k, a_k, b_k,
+    COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_B: tl.constexpr, MATH: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+):  # fmt: skip
+    """op(A) op(B) over [0, k) as (re, im), accumulated in the compute type; im is re for real operands.
+
+    Only the last step of a k that BLOCK_K does not divide is masked along k.
+    """
+    depth = tl.arange(0, BLOCK_K).to(tl.int64)
+    a_offset = a_rows + depth[None, :] * a_k
+    b_offset = depth[:, None] * b_k + b_cols
+    re = tl.zeros((BLOCK_M, BLOCK_N), tile.compute_type(a.dtype))
+    im = re
+    for _ in range((k // BLOCK_K).to(tl.int32)):
+        if COMPLEX:
+            re, im = add_complex(
+                re, im, a, a_offset, row_mask, b, b_offset, col_mask, CONJ_A, CONJ_B, MATH
+            )
+        else:
+            re = add_real(re, a, a_offset, row_mask, b, b_offset, col_mask, MATH)
+        a = tile.advance(a, BLOCK_K * a_k, COMPLEX)
+        b = tile.advance(b, BLOCK_K * b_k, COMPLEX)
+    if k % BLOCK_K != 0:
+        a_mask = depth[None, :] < k % BLOCK_K
+        b_mask = depth[:, None] < k % BLOCK_K
+        if row_mask is not None:
+            a_mask &= row_mask
+            b_mask &= col_mask
+        if COMPLEX:
+            re, im = add_complex(re, im, a, a_offset, a_mask, b, b_offset, b_mask, CONJ_A, CONJ_B, MATH)
+        else:
+            re = add_real(re, a, a_offset, a_mask, b, b_offset, b_mask, MATH)
+    return re, im
+
+
+@triton.jit
+def add_real(acc, a, a_offset, a_mask, b, b_offset, b_mask, MATH: tl.constexpr):
+    """acc + A B for one step along k."""
+    a_value = tile.load(a, a_offset, a_mask)
+    b_value = tile.load(b, b_offset, b_mask)
+    return tl.dot(a_value, b_value, acc, input_precision=MATH, out_dtype=acc.dtype)
+
+
+@triton.jit
+def add_complex(
+    re, im, a, a_offset, a_mask, b, b_offset, b_mask,
+    CONJ_A: tl.constexpr, CONJ_B: tl.constexpr, MATH: tl.constexpr,
+):  # fmt: skip
+    """(re, im) + op(A) op(B) for one step along k: four real products of planes."""
+    a_re, a_im = tile.load_pair(a, a_offset, a_mask)
+    b_re, b_im = tile.load_pair(b, b_offset, b_mask)
+    if CONJ_A:
+        a_im = -a_im
+    if CONJ_B:
+        b_im = -b_im
+    re = tl.dot(a_re, b_re, re, input_precision=MATH, out_dtype=re.dtype)
+    im = tl.dot(a_re, b_im, im, input_precision=MATH, out_dtype=re.dtype)
+    re = tl.dot(-a_im, b_im, re, input_precision=MATH, out_dtype=re.dtype)
+    im = tl.dot(a_im, b_re, im, input_precision=MATH, out_dtype=re.dtype)
+    return re, im

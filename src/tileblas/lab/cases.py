@@ -1,0 +1,155 @@
+"""Which problems are measured: one Case each, the named lists of them, and how sizes are written."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+Dims = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One problem: a routine, its sizes in the Spec's order, and how its operands lie.
+
+    `trans` holds a letter for each operand that can be transposed ("NT"), `layout` is "col" or
+    "row"; both are "" for routines on vectors.
+    """
+
+    routine: str
+    dims: Dims
+    dtype: str
+    trans: str = ""
+    layout: str = ""
+
+    @property
+    def size(self) -> str:
+        return format_size(self.dims)
+
+    @property
+    def form(self) -> str:
+        """The operands' layout and transposes in one word, "col NT"."""
+        return f"{self.layout} {self.trans}".strip()
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.routine, self.size, self.dtype, self.form)))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a list: every combination of sizes, dtypes, transposes and layouts of one routine."""
+
+    routine: str
+    sizes: tuple[Dims, ...]
+    dtypes: tuple[str, ...]
+    trans: tuple[str, ...] = ("",)
+    layouts: tuple[str, ...] = ("",)
+
+    def cases(self) -> list[Case]:
+        axes = (self.dtypes, self.layouts, self.trans, self.sizes)
+        return [
+            Case(self.routine, size, dtype, trans, layout)
+            for dtype, layout, trans, size in itertools.product(*axes)
+        ]
+
+
+def powers(first: int, last: int, step: int = 1) -> tuple[Dims, ...]:
+    """Vector lengths 2^first, 2^(first+step), ... up to and with 2^last."""
+    exponents = sorted({*range(first, last + 1, step), last})
+    return tuple((1 << e,) for e in exponents)
+
+
+def squares(*orders: int) -> tuple[Dims, ...]:
+    """Products of square matrices."""
+    return tuple((n, n, n) for n in orders)
+
+
+_REAL = ("float32", "float64")
+_COMPLEX = ("complex64", "complex128")
+_HALF = ("float16", "bfloat16")
+_PRODUCTS = ("NN", "TN", "NT")
+
+#: Odd orders beside the powers of two: tails, and rows that are not 16-byte aligned.
+_ORDERS = squares(256, 512, 1000, 1023, 1024, 2047, 2048, 3000, 4095, 4096, 8192)
+
+LISTS: dict[str, tuple[Rows, ...]] = {
+    "default": (
+        Rows("dot", powers(16, 28), _REAL),
+        Rows("dotc", powers(16, 26, 2), _COMPLEX),
+        Rows("dotu", powers(16, 26, 2), _COMPLEX),
+        Rows("axpy", powers(16, 28), _REAL),
+        Rows("gemm", _ORDERS, _REAL, ("NN",), ("col",)),
+    ),
+    "demo": (
+        Rows("dot", powers(24, 24), _REAL),
+        Rows("gemm", squares(2048), _REAL, ("NN",), ("col",)),
+    ),
+    # The sizes at which a release is accepted on the H200, and those that show each dtype at work.
+    "accept": (
+        Rows("dot", powers(16, 28, 2), _REAL),
+        Rows("gemm", squares(4096), ("float64", "float16", "bfloat16", "float32"), _PRODUCTS, ("col",)),
+        Rows("gemm", squares(2048), _COMPLEX, ("NN",), ("col",)),
+    ),
+}
+
+
+def listed(name: str, routines: Sequence[str] = ()) -> list[Case]:
+    """The cases of a named list, those of `routines` where given."""
+    if name not in LISTS:
+        raise ValueError(f"no list {name!r}; there are {', '.join(LISTS)}")
+    rows = LISTS[name]
+    missing = set(routines) - {row.routine for row in rows}
+    if missing:
+        raise ValueError(f"list {name!r} has no {', '.join(sorted(missing))}")
+    return [case for row in rows if not routines or row.routine in routines for case in row.cases()]
+
+
+def combined(
+    routine: str,
+    sizes: Iterable[Dims],
+    dtypes: Iterable[str],
+    trans: Iterable[str],
+    layouts: Iterable[str],
+) -> list[Case]:
+    """Every combination of what the command line names, for one routine."""
+    return Rows(routine, tuple(sizes), tuple(dtypes), tuple(trans), tuple(layouts)).cases()
+
+
+def parse_sizes(text: str, ndim: int) -> list[Dims]:
+    """Sizes as written: 4096 · 2^20 · 2^16..2^28 or 2^16..2^28:2 (step of the exponent) · 8x512x64.
+
+    One number stands for all of a routine's `ndim` sizes.
+    """
+    return [dims for item in text.split(",") for dims in _parse_size(item.strip(), ndim)]
+
+
+def _parse_size(item: str, ndim: int) -> list[Dims]:
+    if span := re.fullmatch(r"2\^(\d+)\.\.2\^(\d+)(?::(\d+))?", item):
+        first, last, step = int(span[1]), int(span[2]), int(span[3] or 1)
+        if first > last or step < 1:
+            raise ValueError(f"size {item!r} is an empty range")
+        return [dims * ndim for dims in powers(first, last, step)]
+    numbers = tuple(_parse_number(part, item) for part in item.lower().split("x"))
+    if len(numbers) == 1:
+        numbers *= ndim
+    if len(numbers) != ndim:
+        raise ValueError(f"size {item!r} has {len(numbers)} numbers where {ndim} belong")
+    return [numbers]
+
+
+def _parse_number(part: str, item: str) -> int:
+    if power := re.fullmatch(r"2\^(\d+)", part):
+        return 1 << int(power[1])
+    if not re.fullmatch(r"\d+", part) or int(part) < 1:
+        raise ValueError(f"size {item!r} is not a number, 2^k, 2^a..2^b or MxNxK")
+    return int(part)
+
+
+def format_size(dims: Dims) -> str:
+    """The size as `parse_sizes` reads it, in its shortest form."""
+    if len(set(dims)) > 1:
+        return "x".join(map(str, dims))
+    n = dims[0]
+    return f"2^{n.bit_length() - 1}" if n >= 1 << 14 and n & (n - 1) == 0 else str(n)

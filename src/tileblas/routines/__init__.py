@@ -1,0 +1,1 @@
+"""The routines: one Spec each, and the plan functions that turn a Problem into Launches."""

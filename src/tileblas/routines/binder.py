@@ -1,0 +1,140 @@
+"""Builds a Launch argument by argument, in the kernel's order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+
+from tileblas.core.call import Problem, View
+from tileblas.core.dtypes import DTYPES, TRITON_NAME
+from tileblas.routines.launch import Argument, Launch
+from tileblas.tuning.table import Config
+
+BATCH_AXES = 2  # batch axes that a kernel walks itself; further ones become several launches
+_VECTOR_BYTES = 16  # the widest load of one thread
+
+
+class Binder:
+    """Collects the arguments and constants of one kernel launch."""
+
+    def __init__(self, problem: Problem, outer: Mapping[str, int]) -> None:
+        self.problem = problem
+        self.outer = outer  # element offset of each slot in this part of the batch
+        self.arguments: list[Argument] = []
+        self.constants: list[tuple[str, object]] = []
+        self.wide = all(  # every stride, and every part of the batch, keeps 16-byte alignment
+            offset * _itemsize(problem, slot) % _VECTOR_BYTES == 0 for slot, offset in outer.items()
+        )
+
+    def pointer(self, name: str, view: View) -> None:
+        """A pointer to the operand's element at index 0, typed as its real component."""
+        kind = f"*{view.dtype.triton}"
+        value = (view.slot, self.outer.get(view.slot, 0))
+        self.arguments.append(Argument(name, "pointer", value, kind, view.dtype.itemsize))
+
+    def workspace(self, slot: str, real: str) -> None:
+        """A pointer into the stream's workspace."""
+        itemsize = DTYPES[real].itemsize if real in DTYPES else 4
+        kind = f"*{TRITON_NAME.get(real, real)}"
+        self.arguments.append(Argument(slot, "pointer", (slot, 0), kind, itemsize))
+
+    def count(self, name: str, value: int) -> None:
+        """A number of programs or batch members: it fits the grid, so 32 bits, which divide faster."""
+        self.arguments.append(Argument(name, "i32", value))
+
+    def size(self, name: str, value: int) -> None:
+        """A length in elements."""
+        self.arguments.append(Argument(name, "i64", value))
+
+    def stride(self, name: str, value: int, view: View, unit: bool = False) -> None:
+        """A stride in elements; a unit stride is a constant, so that loads are wide."""
+        if unit:
+            self.constants.append((name, 1))
+            return
+        self.wide &= value * view.dtype.itemsize % _VECTOR_BYTES == 0
+        self.arguments.append(
+            Argument(name, "i64", value, itemsize=view.dtype.itemsize, stride=True)
+        )
+
+    def batch_strides(self, name: str, view: View) -> None:
+        """The operand's strides along the kernel's two batch axes, outermost first."""
+        steps = (0,) * BATCH_AXES + view.batch
+        for axis in range(BATCH_AXES):
+            self.stride(f"{name}_b{axis}", steps[len(steps) - BATCH_AXES + axis], view)
+
+    def scalar(self, name: str) -> str:
+        """alpha or beta as value or device pointer; returns the kind that the kernel is built for."""
+        problem = self.problem
+        kind, dtype = problem.scalar(name)
+        if kind == "zero" and name == "beta":
+            self.constants += [(name, 0), (f"{name}_im", 0)]
+            return "zero"
+        if kind.endswith("_pointer"):
+            row = DTYPES[dtype]
+            pointee = f"*{row.triton}"
+            self.arguments.append(Argument(name, "pointer", (name, 0), pointee, row.itemsize))
+            self.constants.append((f"{name}_im", 0))
+            return kind
+        real = TRITON_NAME[problem.compute]
+        self.arguments.append(Argument(name, real, (name, "re")))
+        if kind == "complex":
+            self.arguments.append(Argument(f"{name}_im", real, (name, "im")))
+            return "complex"
+        self.constants.append((f"{name}_im", 0))
+        return "real"
+
+    def constant(self, name: str, value: object) -> None:
+        self.constants.append((name, value))
+
+    def launch(
+        self,
+        kernel: str,
+        grid: int,
+        config: Config,
+        aligned: bool,
+        partial_bytes: int = 0,
+        counters: int = 0,
+    ) -> Launch:
+        return Launch(
+            kernel=kernel,
+            arguments=tuple(self.arguments),
+            constants=tuple(self.constants),
+            grid=grid,
+            num_warps=config.num_warps,
+            num_stages=config.num_stages,
+            aligned=aligned and self.wide,
+            partial_bytes=partial_bytes,
+            counters=counters,
+        )
+
+
+def _itemsize(problem: Problem, slot: str) -> int:
+    return next(v.dtype.itemsize for v in problem.views if v.slot == slot)
+
+
+def over_batch(problem: Problem, make: Callable[[Binder, int, int], Launch]) -> tuple[Launch, ...]:
+    """One launch for the two innermost batch axes, repeated over whatever axes lie outside them.
+
+    `make(binder, inner, count)` gets the size of the innermost batch axis and the number of
+    batch members of this launch.
+    """
+    cut = max(len(problem.batch) - BATCH_AXES, 0)
+    outer, inner = problem.batch[:cut], problem.batch[cut:]
+    count = prod(inner)
+    launches = []
+    for index in _indices(outer):
+        offsets = {
+            v.slot: sum(i * s for i, s in zip(index, v.batch[:cut], strict=True))
+            for v in problem.views
+        }
+        launches.append(make(Binder(problem, offsets), inner[-1] if inner else 1, count))
+    return tuple(launches)
+
+
+def _indices(sizes: Sequence[int]):
+    if not sizes:
+        yield ()
+        return
+    for i in range(sizes[0]):
+        for rest in _indices(sizes[1:]):
+            yield (i, *rest)

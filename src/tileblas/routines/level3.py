@@ -1,0 +1,110 @@
+"""Level 3: the Spec and plan of gemm."""
+
+from __future__ import annotations
+
+from math import prod
+
+from tileblas.core.call import Problem, View
+from tileblas.core.spec import Arg, Option, Spec
+from tileblas.routines.binder import Binder, over_batch
+from tileblas.routines.launch import Launch
+from tileblas.tuning.model import ceil_div, choose_gemm
+from tileblas.tuning.table import Table
+
+TRANS = "NTC"
+
+
+def plan_gemm(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...]:
+    """One launch of the tile GEMM, with the tile that the model expects to finish first."""
+    (a, b), c = problem.inputs, problem.output
+    m, n, k = problem.dims
+    candidates = table.candidates("gemm", a.dtype.name, unit_axes(a, b))
+    config = choose_gemm(candidates, m, n, k, prod(problem.batch), table.multiprocessors)
+
+    def make(binder: Binder, inner: int, count: int) -> Launch:
+        binder.pointer("a", a)
+        binder.pointer("b", b)
+        binder.pointer("c", c)
+        alpha = binder.scalar("alpha")
+        beta = binder.scalar("beta")
+        for name, size in (("m", m), ("n", n), ("k", k)):
+            binder.size(name, size)
+        for name, view, axes in (("a", a, "mk"), ("b", b, "kn"), ("c", c, "mn")):
+            unit = unit_axis(view)
+            for axis in (0, 1):
+                stride = view.strides[axis]
+                binder.stride(f"{name}_{axes[axis]}", stride, view, unit=axis == unit)
+        binder.count("inner", inner)
+        for name, view in (("a", a), ("b", b), ("c", c)):
+            binder.batch_strides(name, view)
+        binder.constant("COMPLEX", problem.is_complex)
+        binder.constant("CONJ_A", a.conj)
+        binder.constant("CONJ_B", b.conj)
+        binder.constant("NEGATE", problem.negate)
+        binder.constant("CONJ_SCALARS", problem.conj_scalars)
+        binder.constant("ALPHA_KIND", alpha)
+        binder.constant("BETA_KIND", beta)
+        binder.constant("MATH", problem.math or "ieee")
+        for knob, value in config.knobs:
+            binder.constant(knob, value)
+        tiles = ceil_div(m, config["BLOCK_M"]) * ceil_div(n, config["BLOCK_N"])
+        return binder.launch("gemm.gemm_kernel", count * tiles, config, aligned)
+
+    return over_batch(problem, make)
+
+
+def unit_axis(view: View) -> int | None:
+    """The axis that a matrix is walked along element by element: the last one that can be."""
+    for axis in (1, 0):
+        if view.strides[axis] == 1:
+            return axis
+    for axis in (1, 0):
+        if view.shape[axis] <= 1:
+            return axis
+    return None
+
+
+def unit_axes(a: View, b: View) -> str:
+    """The unit axes of both inputs as letters, "kn" for row-major A and B; "-" where there is none."""
+    letters = [axes[axis] if (axis := unit_axis(v)) is not None else "-" for v, axes in ((a, "mk"), (b, "kn"))]
+    return "".join(letters)
+
+
+SPECS = (
+    Spec(
+        name="gemm",
+        level=3,
+        formula="C := alpha op(A) op(B) + beta C",
+        notes="""op(X) is X for "N", its transpose for "T", its conjugate transpose for "C".
+beta = 0 never reads C; alpha = 0 or k = 0 drops the product, so that A and B are not read.
+Half inputs accumulate in float32 and may be given a float32 c.""",
+        operands=(
+            Arg("a", "mk", trans="trans_a"),
+            Arg("b", "kn", trans="trans_b"),
+            Arg("c", "mn", role="inout", optional=True),
+        ),
+        dims="mnk",
+        fortran=(
+            "trans_a",
+            "trans_b",
+            "m",
+            "n",
+            "k",
+            "alpha",
+            "a",
+            "lda",
+            "b",
+            "ldb",
+            "beta",
+            "c",
+            "ldc",
+        ),
+        flops=lambda m, n, k: 2 * m * n * k,
+        elements=lambda m, n, k, read_output: m * k + k * n + m * n * (2 if read_output else 1),
+        plan=plan_gemm,
+        scalars=("alpha", "beta"),
+        options=(Option("trans_a", TRANS, "N"), Option("trans_b", TRANS, "N")),
+        takes_math=True,
+        widens=True,
+    ),
+)

@@ -1,0 +1,46 @@
+"""Variant: the part of a Launch that decides the machine code, without sizes, offsets and grid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tileblas.routines.launch import Launch
+from tileblas.runtime.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One compilation of one kernel: what is specialised on, and for which target."""
+
+    kernel: str
+    arguments: tuple[tuple[str, str], ...]  # (name, Triton type), in order
+    divisors: tuple[tuple[str, int], ...]  # (name, promised divisor) where it is more than 1
+    constants: tuple[tuple[str, Any], ...]
+    num_warps: int
+    num_stages: int
+    target: Target
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of Triton's compiler. Fusion is explicit: its default changes between versions."""
+        return {
+            "num_warps": self.num_warps,
+            "num_stages": self.num_stages,
+            "enable_fp_fusion": True,
+        }
+
+
+def variant_of(launch: Launch, target: Target) -> Variant:
+    """The variant that a launch needs on a target."""
+    arguments = tuple((a.name, a.triton_type) for a in launch.arguments)
+    promised = [(a.name, a.divisor) for a in launch.arguments if launch.aligned and a.divisor > 1]
+    return Variant(
+        kernel=launch.kernel,
+        arguments=arguments,
+        divisors=tuple(promised),
+        constants=launch.constants,
+        num_warps=launch.num_warps,
+        num_stages=launch.num_stages,
+        target=target,
+    )

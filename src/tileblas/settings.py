@@ -1,0 +1,114 @@
+"""Choices a user can make for calls to come: the backend for host arrays, and whether copies are allowed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextvars import ContextVar, Token
+from typing import Any
+
+from tileblas.errors import BlasError
+
+BACKENDS = ("auto", "cuda", "cpu", "interpret")
+COPIES = ("allow", "forbid")
+
+
+class _Setting:
+    """A value with a process-wide default and an override that belongs to one context (thread)."""
+
+    def __init__(self, name: str, allowed: tuple[str, ...], default: str) -> None:
+        self.name, self.allowed, self.default = name, allowed, default
+        self.override: ContextVar[str | None] = ContextVar(f"tileblas_{name}", default=None)
+
+    def get(self) -> str:
+        return self.override.get() or self.default
+
+    def check(self, value: Any) -> str:
+        if value not in self.allowed:
+            names = ", ".join(self.allowed)
+            raise BlasError(self.name, None, f"{value!r} is unknown; it must be one of {names}")
+        return value
+
+
+_copies = _Setting("copies", COPIES, "allow")
+_backend = _Setting("backend", BACKENDS, "auto")
+
+
+class _Choice:
+    """Sets a value for the process when called; as a context, only inside and only for its thread."""
+
+    def __init__(self, setting: _Setting, value: str) -> None:
+        self._setting, self._value, self._before = setting, setting.check(value), setting.default
+        self._token: Token | None = None
+        setting.default = self._value
+
+    def __enter__(self):
+        self._setting.default = self._before
+        self._token = self._setting.override.set(self._value)
+        return self
+
+    def __exit__(self, *exception) -> None:
+        assert self._token is not None
+        self._setting.override.reset(self._token)
+
+
+class backend(_Choice):  # noqa: N801 - reads as a function: tb.backend("cpu")
+    """Choose where NumPy arrays and CPU tensors run: "auto", "cuda", "cpu" or "interpret".
+
+    `tb.backend("cpu")` sets it for the process, `with tb.backend("cpu"):` for a block. Arrays on a
+    CUDA device always run there. "interpret" runs the GPU kernels in Triton's interpreter; a
+    process either interprets or compiles, so it must be asked for before Triton is imported.
+    Raises BlasError for an unknown name, and for "interpret" asked for too late.
+    """
+
+    def __init__(self, name: str) -> None:
+        if _backend.check(name) == "interpret":
+            prepare_interpreter()
+        super().__init__(_backend, name)
+
+
+class options(_Choice):  # noqa: N801 - reads as a function: tb.options(copies="forbid")
+    """`tb.options(copies="forbid")`: the documented copies of inputs become an error.
+
+    Copies are made by the CPU backend for half types, for matrices without a unit stride, and for
+    conjugation that SciPy's BLAS cannot express. Staging NumPy arrays to a device is no such copy.
+    """
+
+    def __init__(self, *, copies: str) -> None:
+        super().__init__(_copies, copies)
+
+
+def chosen_backend() -> str:
+    """The backend asked for, "auto" if none was."""
+    return _backend.get()
+
+
+def copies_forbidden() -> bool:
+    return _copies.get() == "forbid"
+
+
+def prepare_interpreter() -> None:
+    """Make Triton an interpreter in this process. Raises BlasError where it is a compiler already."""
+    if interpreting():
+        return
+    if "triton" in sys.modules:
+        message = (
+            "'interpret' was asked for after triton was imported; set TILEBLAS_BACKEND=interpret, "
+            "or ask before the first import of triton"
+        )
+        raise BlasError("backend", None, message)
+    os.environ["TRITON_INTERPRET"] = "1"
+
+
+def interpreting() -> bool:
+    """Whether Triton interprets in this process."""
+    return os.environ.get("TRITON_INTERPRET", "0").lower() in ("1", "true", "on", "yes")
+
+
+def _from_environment() -> None:
+    name = os.environ.get("TILEBLAS_BACKEND")
+    if name:
+        backend(name.lower())
+
+
+_from_environment()

@@ -1,0 +1,1 @@
+"""Tuned values as data, and the analytic model that chooses among them."""

@@ -1,0 +1,72 @@
+"""Tuning tables: which configurations exist for a kernel and dtype on an architecture, and who measured them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+FALLBACK = "default"
+
+
+@dataclass(frozen=True)
+class Config:
+    """One way to run a kernel: its constexpr knobs, warps, pipeline stages.
+
+    `rate` is what was measured in the limit of a large problem (TFLOP/s for gemm, else 0): the
+    model weighs candidates by it. `per_processor` bounds the programs of a persistent grid.
+    """
+
+    knobs: tuple[tuple[str, int], ...]
+    num_warps: int
+    num_stages: int
+    rate: float = 0.0
+    per_processor: int = 1
+    layout: str = "any"
+
+    def __getitem__(self, knob: str) -> int:
+        return dict(self.knobs)[knob]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The configurations of one architecture, with the GPU and versions that they were measured on."""
+
+    arch: str
+    multiprocessors: int
+    measured: str
+    rows: tuple[tuple[tuple[str, str], Config], ...]
+
+    def candidates(self, kernel: str, dtype: str, layout: str = "any") -> tuple[Config, ...]:
+        """Rows for kernel and dtype: those of the very layout if there are any, else of any layout."""
+        rows = [config for key, config in self.rows if key == (kernel, dtype)]
+        exact = tuple(config for config in rows if config.layout == layout)
+        found = exact or tuple(config for config in rows if config.layout == "any")
+        if not found:
+            raise LookupError(f"tuning table {self.arch} has no row for {kernel} {dtype}")
+        return found
+
+
+@cache
+def table(arch: str) -> Table:
+    """The table of an architecture ("sm_90", "interpret"), else the default one."""
+    folder = files("tileblas.tuning") / "tables"
+    path = folder / f"{arch}.json"
+    if not path.is_file():
+        path = folder / f"{FALLBACK}.json"
+    data = json.loads(path.read_text())
+    rows = tuple(((row["kernel"], dtype), _config(row)) for row in data["rows"] for dtype in row["dtypes"])
+    return Table(data["arch"], data["multiprocessors"], data["measured"], rows)
+
+
+def _config(row: dict) -> Config:
+    knobs = tuple((name, value) for name, value in row.items() if name.isupper())
+    return Config(
+        knobs=knobs,
+        num_warps=row["num_warps"],
+        num_stages=row["num_stages"],
+        rate=row.get("rate", 0.0),
+        per_processor=row.get("per_processor", 1),
+        layout=row.get("layout", "any"),
+    )
