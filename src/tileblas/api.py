@@ -53,9 +53,7 @@ def axpy(x, y, *, alpha=1, stream=None):
 
 
 @_public(_GEMM)
-def gemm(
-    a, b, c=None, *, alpha=1, beta=0, trans_a="N", trans_b="N", math=None, stream=None
-):
+def gemm(a, b, c=None, *, alpha=1, beta=0, trans_a="N", trans_b="N", math=None, stream=None):
     return call(_GEMM, (a, b, c), (alpha, beta), (trans_a, trans_b), math, stream)
 
 

@@ -1,4 +1,4 @@
-"""Choices a user can make for calls to come: the backend for host arrays, and whether copies are allowed."""
+"""Choices a user makes for calls to come: the backend of host arrays, and whether copies may be."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _backend = _Setting("backend", BACKENDS, "auto")
 
 
 class _Choice:
-    """Sets a value for the process when called; as a context, only inside and only for its thread."""
+    """Sets a value for the process when called; as a context, for its block and thread only."""
 
     def __init__(self, setting: _Setting, value: str) -> None:
         self._setting, self._value, self._before = setting, setting.check(value), setting.default
@@ -52,7 +52,7 @@ class _Choice:
         self._setting.override.reset(self._token)
 
 
-class backend(_Choice):  # noqa: N801 - reads as a function: tb.backend("cpu")
+class backend(_Choice):
     """Choose where NumPy arrays and CPU tensors run: "auto", "cuda", "cpu" or "interpret".
 
     `tb.backend("cpu")` sets it for the process, `with tb.backend("cpu"):` for a block. Arrays on a
@@ -67,7 +67,7 @@ class backend(_Choice):  # noqa: N801 - reads as a function: tb.backend("cpu")
         super().__init__(_backend, name)
 
 
-class options(_Choice):  # noqa: N801 - reads as a function: tb.options(copies="forbid")
+class options(_Choice):
     """`tb.options(copies="forbid")`: the documented copies of inputs become an error.
 
     Copies are made by the CPU backend for half types, for matrices without a unit stride, and for
@@ -88,7 +88,7 @@ def copies_forbidden() -> bool:
 
 
 def prepare_interpreter() -> None:
-    """Make Triton an interpreter in this process. Raises BlasError where it is a compiler already."""
+    """Make Triton an interpreter in this process; BlasError where it is a compiler already."""
     if interpreting():
         return
     if "triton" in sys.modules:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tileblas.core.dtypes import DTYPES
 from tileblas.routines.registry import ROUTINES
 
 README = Path(__file__).parents[2] / "README.md"
@@ -18,13 +19,15 @@ BEGIN, END = "<!-- routines: begin -->\n", "<!-- routines: end -->\n"
 SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PRINTED = re.compile(r"^ *print\(.*\)  # (.*)$", re.MULTILINE)
 LIBRARY = re.compile(r"^import (cupy|torch)\b", re.MULTILINE)
+SNIPPETS = SNIPPET.findall(TEXT)
 
 
 def routine_table() -> str:
     """One row for each routine, from its Spec."""
     rows = ["| routine | computes | level | types |", "|---|---|---|---|"]
     for spec in ROUTINES.values():
-        rows.append(f"| `{spec.name}` | {spec.formula} | {spec.level} | {', '.join(spec.dtypes)} |")
+        types = "all" if spec.dtypes == tuple(DTYPES) else ", ".join(spec.dtypes)
+        rows.append(f"| `{spec.name}` | `{spec.formula}` | {spec.level} | {types} |")
     return "\n".join(rows) + "\n"
 
 
@@ -39,14 +42,13 @@ def library(code: str) -> str | None:
     return found.group(1) if found else None
 
 
-def snippets():
-    """Each snippet as a test case; one that needs a GPU library belongs to the GPU lane."""
-    for number, code in enumerate(SNIPPET.findall(TEXT), start=1):
-        marks = [pytest.mark.gpu] if library(code) else []
-        yield pytest.param(code, id=f"{number}-{library(code) or 'numpy'}", marks=marks)
+def case(number: int, code: str):
+    """A snippet as a test case; one that needs a GPU library belongs to the GPU lane."""
+    marks = [pytest.mark.gpu] if library(code) else []
+    return pytest.param(code, id=f"{number}-{library(code) or 'numpy'}", marks=marks)
 
 
-@pytest.mark.parametrize("code", snippets())
+@pytest.mark.parametrize("code", [case(i, code) for i, code in enumerate(SNIPPETS, start=1)])
 def test_snippet_prints_what_it_says(code, capsys):
     if library(code):
         pytest.importorskip(library(code))
@@ -55,7 +57,7 @@ def test_snippet_prints_what_it_says(code, capsys):
 
 
 def test_every_library_has_a_snippet():
-    assert {library(code) for code in SNIPPET.findall(TEXT)} == {None, "cupy", "torch"}
+    assert {library(code) for code in SNIPPETS} == {None, "cupy", "torch"}
 
 
 def test_table_of_routines_is_current():
@@ -63,4 +65,6 @@ def test_table_of_routines_is_current():
 
 
 if __name__ == "__main__":
-    README.write_text(TEXT.replace(written_table(), routine_table()), encoding="utf-8")
+    before, rest = TEXT.split(BEGIN)
+    after = rest.split(END)[1]
+    README.write_text(before + BEGIN + routine_table() + END + after, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The wheel, installed in a clean environment and used from another folder, is complete and works."""
+"""The wheel is complete, and works in a clean environment from another folder."""
 
 import os
 import subprocess

@@ -1,1 +1,1 @@
-"""Where a Problem runs: cuda, interpret or cpu; and the dispatch that every public call goes through."""
+"""Where a Problem runs (cuda, interpret, cpu), and the dispatch that every call goes through."""

@@ -80,7 +80,11 @@ def chunks(n: int, buffered: bool) -> Iterator[tuple[int, int]]:
 def dot(x: Vector, y: Vector, conj_x: bool, conj_y: bool):
     """sum op(x_i) op(y_i), as a Python number."""
     dtype = x.dtype
-    name = f"{dtype.letter}dot" if not dtype.is_complex else f"{dtype.letter}dot{'c' if conj_x != conj_y else 'u'}"
+    name = (
+        f"{dtype.letter}dot"
+        if not dtype.is_complex
+        else f"{dtype.letter}dot{'c' if conj_x != conj_y else 'u'}"
+    )
     first, second = (y, x) if conj_y and not conj_x else (x, y)
     value = function(name, dtype.name)(
         _int(x.n), _at(first.base), _int(first.inc), _at(second.base), _int(second.inc)

@@ -34,7 +34,7 @@ def runner(problem: Problem) -> Runner:
 
 
 def _value(problem: Problem, name: str, scalar: Scalar) -> complex:
-    """The host number, with the sign of the product in alpha and an output's conjugation applied."""
+    """The host number; alpha takes the product's sign, both an output's conjugation."""
     value = scalar.value
     if problem.conj_scalars and isinstance(value, complex):
         value = value.conjugate()
@@ -81,13 +81,13 @@ def _axpy(problem: Problem, addresses: Sequence[int], alpha: complex) -> None:
             blas.axpy(alpha, vx, vy, conj_x=x.conj and not conj_by_buffer)
 
 
-def _gemm(
-    problem: Problem, addresses: Sequence[int], alpha: complex, beta: complex
-) -> None:
+def _gemm(problem: Problem, addresses: Sequence[int], alpha: complex, beta: complex) -> None:
     """C := alpha A B + beta C: one BLAS call where the layouts allow it, else block by block."""
     (a, b), c = problem.inputs, problem.output
     if all(blas.is_blas_matrix(v) for v in (a, b)) and blas.is_blas_output(c):
-        blas.gemm(problem.dims, alpha, (a, addresses[0]), (b, addresses[1]), beta, (c, addresses[2]))
+        blas.gemm(
+            problem.dims, alpha, (a, addresses[0]), (b, addresses[1]), beta, (c, addresses[2])
+        )
     else:
         buffers.gemm(problem, addresses, alpha, beta)
 

@@ -133,7 +133,7 @@ def _multiply(alpha: complex, a: np.ndarray, b: np.ndarray, beta: complex, c: np
 
 def _as_view(array: np.ndarray) -> tuple[View, int]:
     dtype = DTYPES[array.dtype.name]
-    strides = tuple(0 if d <= 1 else s for d, s in zip(array.shape, c_strides(array.shape), strict=True))
+    strides = tuple(
+        0 if d <= 1 else s for d, s in zip(array.shape, c_strides(array.shape), strict=True)
+    )
     return View("buffer", dtype, array.shape, strides, ()), array.ctypes.data
-
-

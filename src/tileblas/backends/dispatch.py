@@ -1,4 +1,4 @@
-"""From the public call to a backend: arrays -> key -> prepared call, made on a miss and remembered."""
+"""From the public call to a backend: arrays -> key -> prepared call, remembered."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from tileblas import settings
-from tileblas.backends import select
+from tileblas.backends import select, staging
 from tileblas.core import check, trivial
 from tileblas.core.call import Problem, Scalar
 from tileblas.core.canon import canonical, new_output, result_operand
 from tileblas.core.dtypes import DType
 from tileblas.core.ingest import ingest
-from tileblas.core.operand import Operand
+from tileblas.core.operand import HOST, Operand
 from tileblas.core.overlap import ranges_meet
 from tileblas.core.results import new_array, own_copy, returned
 from tileblas.core.scalars import parse
@@ -129,7 +129,10 @@ def _prepare(
         aligned = not any(operand.pointer & 15 for operand in present)
         device = present[0].device
         backend = select.backend_of(spec, chosen, device, dims, batch, dtype)
-        run = select.runner(backend, spec, problem, aligned, device)
+        if backend == "cuda" and device == HOST:
+            run = staging.runner(call, spec, options, math)
+        else:
+            run = select.runner(backend, spec, problem, aligned, device)
     return Prepared(spec, problem, dtype, new_shape, run)
 
 
@@ -150,11 +153,10 @@ def _run(
         named[name] = new_array(operands[0], prepared.new_shape, prepared.dtype, stream)  # type: ignore[arg-type]
     else:
         output = named[name]
-        for arg, other in zip(spec.arguments, operands, strict=True):
+        for other in operands:
             if other is not None and other is not output and ranges_meet(output, other):
                 check.check_aliasing(spec, spec.operands[spec.output], output, operands)
                 break
     if prepared.run is not None:
         prepared.run(named, scalars, stream)
     return returned(named[name], fresh=prepared.new_shape is not None)
-

@@ -1,7 +1,7 @@
 """The interpret backend: the real Triton kernels on host memory, in Triton's interpreter.
 
 No GPU and no torch are needed. It is slow (milliseconds a kernel program) and there to show that
-kernels are right. bfloat16 memory is passed as its bits: Triton's interpreter has no sound bfloat16.
+kernels are right. bfloat16 memory is passed as its bits: Triton's interpreter gets it wrong.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from tileblas.tuning.table import table
 def runner(spec: Spec, problem: Problem) -> Callable[..., None]:
     """The function that runs `problem` on operands given by name."""
     if not interpreting():
-        raise RuntimeError("Triton compiles in this process; ask for 'interpret' before it is imported")
+        raise RuntimeError(
+            "Triton compiles in this process; ask for 'interpret' before it is imported"
+        )
     launches = spec.plan(problem, table("interpret"), False)
     kernels = [_kernel(launch.kernel) for launch in launches]
 

@@ -16,7 +16,12 @@ from tileblas.tuning.model import Reckoning, reckon
 
 
 def backend_of(
-    spec: Spec, chosen: str, device: int, dims: tuple[int, ...], batch: tuple[int, ...], dtype: DType
+    spec: Spec,
+    chosen: str,
+    device: int,
+    dims: tuple[int, ...],
+    batch: tuple[int, ...],
+    dtype: DType,
 ) -> str:
     """cuda for device arrays; for host arrays what was chosen, "auto" by the predicted times."""
     if device != HOST:
@@ -26,9 +31,7 @@ def backend_of(
     return reckoning(spec, dims, batch, dtype).winner if cuda_available() else "cpu"
 
 
-def reckoning(
-    spec: Spec, dims: tuple[int, ...], batch: tuple[int, ...], dtype: DType
-) -> Reckoning:
+def reckoning(spec: Spec, dims: tuple[int, ...], batch: tuple[int, ...], dtype: DType) -> Reckoning:
     """Predicted seconds of a call on host arrays, on the CPU and staged to a GPU."""
     members = prod(batch)
     moved = spec.byte_count(dims, dtype, read_output=True) * members

@@ -87,24 +87,28 @@ class DoubleDouble:
         The error is about 2^-106 k sum |a||b|: each product and each pairwise sum leaves its
         rounding error in `low`.
         """
-        a = np.moveaxis(a, -1, 0)[..., :, None]  # (k, ..., m, 1)
-        b = np.moveaxis(b, -2, 0)[..., None, :]  # (k, ..., 1, n)
-        shape = np.broadcast_shapes(a.shape[1:], b.shape[1:])
+        a, b = a[..., :, :, None], b[..., None, :, :]
+        k = a.shape[-2]
+        shape = np.broadcast_shapes(a[..., :1, :].shape, b[..., :1, :].shape)
+        shape = (*shape[:-2], shape[-1])
         total = cls(np.zeros(shape), np.zeros(shape))
         step = max(1, _CHUNK // max(1, total.high.size))
-        for start in range(0, a.shape[0], step):
-            total = total + cls._sum_of_products(a[start : start + step], b[start : start + step])
+        for start in range(0, k, step):
+            part = slice(start, start + step)
+            total = total + cls._sum_of_products(a[..., part, :], b[..., part, :])
         return total
 
     @classmethod
     def _sum_of_products(cls, a: np.ndarray, b: np.ndarray) -> DoubleDouble:
-        high = a * b
-        low = product_error(high, halves(a), halves(b)).sum(axis=0)
+        product = a * b
+        error = product_error(product, halves(a), halves(b))
+        high, low = np.moveaxis(product, -2, 0), error.sum(axis=-2)
         while len(high) > 1:
-            odd = high[len(high) & ~1 :]
-            high, error = two_sum(high[0 : len(high) & ~1 : 2], high[1::2])
+            even = len(high) & ~1
+            rest = high[even:]
+            high, error = two_sum(high[0:even:2], high[1:even:2])
             low = low + error.sum(axis=0)
-            high = np.concatenate([high, odd]) if len(odd) else high
+            high = np.concatenate([high, rest])
         return cls(high[0], low)
 
     @staticmethod

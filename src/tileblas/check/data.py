@@ -1,7 +1,7 @@
 """The values that operands are filled with, by name.
 
-Each fill is a function of a random generator, a shape, and a dtype. All sums of products of "integers"
-and, for the sizes named at LARGE, of "large" are exact, so that results can be compared bit by bit.
+Each fill is a function of a random generator, a shape, and a dtype. Sums of products of "integers"
+are exact, and those of "large" as said at LARGE, so that results can be compared bit by bit.
 """
 
 from __future__ import annotations

@@ -115,8 +115,8 @@ class Layout:
 
     `order` "C" or "F" applies to the last `core` axes, with the batch axes outside; "batch" puts
     the batch axes innermost. Elements of the innermost axis are `step` apart, and each run of them
-    is followed by `pad` more.
-    `reverse` and `zero` list axes of negative and of zero stride; `offset` shifts the first element.
+    is followed by `pad` more. `reverse` and `zero` list axes of negative and of zero stride, and
+    `offset` shifts the first element.
     """
 
     order: str = "C"

@@ -118,7 +118,8 @@ def abs1(z: np.ndarray) -> np.ndarray:
 
 def _evaluate(a, b, c, alpha, beta, compute: str) -> Reference:
     """alpha a b + beta c over stacks of matrices, with everything that judging it needs."""
-    shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) + (a.shape[-2], b.shape[-1])
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    shape = (*batch, a.shape[-2], b.shape[-1])
     if a.shape[-1] == 0 or alpha == 0:
         a, b, alpha = a[..., :0], b[..., :0, :], 0.0  # neither is read
     if c is None or beta == 0:

@@ -74,8 +74,8 @@ def run(
 ) -> Report:
     """Check routines (or families: "dot" is dot, dotc and dotu) on a backend.
 
-    `library` makes the arrays, NumPy's by default. `progress(label, cases)` is called before each
-    row with the number of its cases, and after each case with 1 and the label of its row.
+    `library` makes the arrays, NumPy's by default. `progress(label, 1)` is called after each case;
+    `count` tells how many there will be.
     """
     library = library or NumpyLibrary()
     name = GRIDS[backend] if grid == "auto" else grid
@@ -88,8 +88,9 @@ def run(
                     report.skipped.append(f"{routine} {dtype}: {reason}")
                     continue
                 cases = [c for c in grids.grid(routine, dtype, name) if _suits(c, library)]
-                poisons = POISONS if name != "interpret" else ()
-                report.rows.append(_check_row(routine, dtype, cases, library, poisons, progress))
+                every_poison = name != "interpret"
+                row = _check_row(routine, dtype, cases, library, every_poison, progress)
+                report.rows.append(row)
             report.rows.append(_refusal_row(routine, library, progress))
     return report
 
@@ -113,3 +114,137 @@ def _expanded(names: Iterable[str]) -> Iterator[str]:
             yield from (spec.name for spec in groups[name])
         else:
             yield ROUTINES[name].name
+
+
+def _missing(dtype: str, library: Library) -> str | None:
+    """Why arrays of this type cannot be made, or None."""
+    if dtype == "bfloat16" and library.name == "cupy":
+        return "CuPy has no bfloat16"
+    try:
+        numpy_dtype(DTYPES[dtype])
+    except ImportError as error:
+        return str(error)
+    return None
+
+
+def _suits(case: Case, library: Library) -> bool:
+    return library.negative_strides or not case.has_negative_strides
+
+
+def _refusals(routine: str) -> list[Refusal]:
+    return [refusal for refusal in REFUSALS if refusal.routine == routine]
+
+
+def _check_row(
+    routine: str,
+    dtype: str,
+    cases: list[Case],
+    library: Library,
+    every_poison: bool,
+    progress: Progress | None,
+) -> Row:
+    row = Row(routine, dtype)
+    start = time.perf_counter()
+    for index, case in enumerate(cases):
+        # Where calls are slow, cases take the poisons in turn.
+        poisons = POISONS if every_poison else (POISONS[index % len(POISONS)],)
+        verdict = check_case(case, library, poisons)
+        row.cases += 1
+        row.worst = max(row.worst, verdict.ratio)
+        row.quality = max(row.quality, verdict.quality)
+        if not verdict.passed:
+            row.failures.append(f"{case.id}: {verdict.message}")
+        if progress:
+            progress(f"{routine} {dtype}", 1)
+    row.seconds = time.perf_counter() - start
+    return row
+
+
+def _refusal_row(routine: str, library: Library, progress: Progress | None) -> Row:
+    row = Row(routine, "")
+    start = time.perf_counter()
+    for refusal in _refusals(routine):
+        problem = refused(refusal, library)
+        row.cases += 1
+        if problem:
+            row.failures.append(f"{refusal.id}: {problem}")
+        if progress:
+            progress(f"{routine} refusals", 1)
+    row.seconds = time.perf_counter() - start
+    return row
+
+
+def check_case(
+    case: Case, library: Library | None = None, poisons: tuple[str, ...] = POISONS
+) -> Verdict:
+    """Run one case under each poison; the verdict of the first failure, or of the last run."""
+    library = library or NumpyLibrary()
+    values = _values(case)
+    scalars = _scalars(case, library)
+    expected = None
+    bits = None
+    verdict = Verdict(True, 0.0, None, "")
+    for poison in poisons:
+        operands = {
+            plan.name: Guarded(values[plan.name], plan.layout, poison, library)
+            for plan in case.plans
+        }
+        if expected is None:
+            expected = _expected(case, operands, scalars, library)
+        result, problem = _call(case, operands, scalars, library)
+        if problem is None:
+            verdict = judge(result, expected, DTYPES[case.out], case.exact)
+            problem = None if verdict.passed else verdict.message
+        if problem is None and bits not in (None, result.tobytes()):
+            problem = "the bits depend on what lies around the operands"
+        if problem is not None:
+            return Verdict(False, verdict.ratio, verdict.where, f"{problem} (poison {poison})")
+        bits = result.tobytes()
+    return verdict
+
+
+def _values(case: Case) -> dict[str, np.ndarray]:
+    random = np.random.default_rng(case.seed)
+    return {p.name: filled(p.fill, random, p.shape, DTYPES[p.dtype]) for p in case.plans}
+
+
+def _scalars(case: Case, library: Library) -> dict[str, Any]:
+    """alpha and beta in the form that the case asks for."""
+    row = DTYPES[case.dtype]
+    if case.form == "number":
+        return dict(case.scalars)
+    if case.form == "numpy":
+        return {name: np.asarray(value)[()] for name, value in case.scalars}
+    dtype = numpy_dtype(row if case.form == "array" else DTYPES[row.compute])
+    made = {name: library.put(np.array([value]).astype(dtype)) for name, value in case.scalars}
+    return {name: library.view(buffer, 0, (), ()) for name, buffer in made.items()}
+
+
+def _expected(case: Case, operands: dict[str, Guarded], scalars: dict[str, Any], library: Library):
+    numbers = {
+        name: value if case.form in ("number", "numpy") else library.get(value)
+        for name, value in scalars.items()
+    }
+    values = {name: operand.values for name, operand in operands.items()}
+    return reference(case.routine, values, numbers, dict(case.options), DTYPES[case.dtype].compute)
+
+
+def _call(
+    case: Case, operands: dict[str, Guarded], scalars: dict[str, Any], library: Library
+) -> tuple[np.ndarray, str | None]:
+    """The result on the host, and what was wrong beside its values."""
+    arrays = {name: operand.array for name, operand in operands.items()}
+    returned = getattr(tileblas, case.routine)(**arrays, **scalars, **dict(case.options))
+    output = next((arg.name for arg in ROUTINES[case.routine].operands if arg.is_output), "")
+    for name, operand in operands.items():
+        damage = operand.damage(is_output=name == output)
+        if damage:
+            return np.empty(0), f"{name}: {damage}"
+    if output in operands:
+        if returned is not arrays[output]:
+            return np.empty(0), "the given output was not returned"
+        return operands[output].result(), None
+    result = np.asarray(library.get(returned))
+    if result.dtype != numpy_dtype(DTYPES[case.out]):
+        return result, f"the result is {result.dtype}"
+    return result, None

@@ -69,7 +69,9 @@ def judge(result: np.ndarray, expected: Reference, dtype: DType, exact: bool = F
             ratio = np.where(_equals_rounded(result, expected, dtype), 0.0, np.inf)
         quality = _quality(computed, expected, dtype)
     good = masks & (ratio <= 1)
-    where = np.unravel_index(int(np.argmin(good) if not good.all() else np.argmax(ratio)), good.shape)
+    where = np.unravel_index(
+        int(np.argmin(good) if not good.all() else np.argmax(ratio)), good.shape
+    )
     place = tuple(int(i) for i in where)
     worst = float(np.where(good, ratio, np.inf).max())
     if not good.all():

@@ -1,4 +1,4 @@
-"""The canonical form of a call: everything that varies becomes strides and flags (pure functions)."""
+"""The canonical form of a call: all that varies becomes strides and flags (pure functions)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ def _view(
     conj = bool(operand.flags & CONJ) ^ (trans == "C") ^ (spec.conj == arg.name)
     assert operand.dtype is not None
     lead = (0,) * (len(batch) - split) + tuple(
-        0 if n == 1 else s for n, s in zip(operand.shape[:split], operand.strides[:split], strict=True)
+        0 if n == 1 else s
+        for n, s in zip(operand.shape[:split], operand.strides[:split], strict=True)
     )
     return View(
         slot=arg.name,
@@ -103,7 +104,7 @@ def merge_batch(problem: Problem) -> Problem:
 
 
 def turn_to_rows(problem: Problem) -> Problem:
-    """C := A B becomes C^T := B^T A^T where C's unit stride is its first axis: one form for kernels."""
+    """C := A B becomes C^T := B^T A^T where C's unit stride is its first axis."""
     strides = problem.output.strides
     if len(strides) != 2 or strides[0] != 1 or strides[1] == 1:
         return problem
@@ -122,7 +123,7 @@ def transpose(view: View) -> View:
 
 
 def is_unit(view: View, axis: int) -> bool:
-    """Whether an axis is walked element by element (an axis of length 1 has no stride of its own)."""
+    """Whether an axis is walked element by element (one of length 1 has no stride)."""
     return view.strides[axis] == 1 or view.shape[axis] <= 1
 
 

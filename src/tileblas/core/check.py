@@ -1,4 +1,4 @@
-"""The rules that a call must meet, for calls on arrays and for calls in the words of Fortran BLAS."""
+"""The rules that a call must meet: calls on arrays, and calls in the words of Fortran BLAS."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ def check_dtypes(spec: Spec, operands: Sequence[Operand | None]) -> DType:
             got = getattr(operand.array, "dtype", type(operand.array).__name__)
             order = "" if getattr(got, "isnative", True) else " of non-native byte order"
             allowed = ", ".join(spec.dtypes)
-            raise TypeError(f"{spec.name}: argument {arg.name!r} is {got}{order}, not one of {allowed}")
+            raise TypeError(
+                f"{spec.name}: argument {arg.name!r} is {got}{order}, not one of {allowed}"
+            )
         first = first or dtype
         widened = spec.widens and arg.is_output and first in HALF and dtype is DTYPES["float32"]
         if dtype is not first and not widened:
@@ -68,7 +70,9 @@ def check_devices(spec: Spec, operands: Sequence[Operand | None]) -> int:
     assert first is not None
     for arg, operand in zip(spec.arguments, operands, strict=True):
         if operand is not None and operand.device != first.device:
-            where = [f"CUDA device {o.device}" if o.device >= 0 else "the host" for o in (operand, first)]
+            where = [
+                f"CUDA device {o.device}" if o.device >= 0 else "the host" for o in (operand, first)
+            ]
             message = f"is on {where[0]}, but {spec.arguments[0].name!r} is on {where[1]}"
             fail(spec, arg.name, message)
     return first.device
@@ -86,25 +90,31 @@ def check_shapes(
             continue
         shape = operand.shape
         if len(shape) < arg.ndim:
-            need = "a vector has at least one axis" if arg.ndim == 1 else "a matrix has at least two axes"
+            need = (
+                "a vector has at least one axis"
+                if arg.ndim == 1
+                else "a matrix has at least two axes"
+            )
             fail(spec, arg.name, f"has shape {shape}; {need}")
         for axis, size in zip(math_axes(arg, options), shape[len(shape) - arg.ndim :], strict=True):
             known, other, seen = sizes.setdefault(axis, (size, arg, shape))
             if known != size:
-                message = f"has shape {shape} with {axis} = {size}, but {other.name!r} has shape {seen} with {axis} = {known}"
-                fail(spec, arg.name, message)
+                mine = f"has shape {shape} with {axis} = {size}"
+                fail(spec, arg.name, f"{mine}, but {other.name!r} has {seen} with {axis} = {known}")
         lead = shape[: len(shape) - arg.ndim]
         joined = broadcast(batch, lead)
         if isinstance(joined, BatchMismatch):
             assert batch_from is not None
             name, seen = batch_from[0].name, batch_from[1]
-            message = f"has shape {shape}, but {name!r} has shape {seen}: batch sizes {joined.right} and {joined.left} do not broadcast"
-            fail(spec, arg.name, message)
+            sizes_differ = f"batch sizes {joined.right} and {joined.left} do not broadcast"
+            fail(spec, arg.name, f"has shape {shape}, but {name!r} has {seen}: {sizes_differ}")
         if joined != batch or batch_from is None:
             batch_from = (arg, shape)
         batch = joined
         if arg.is_output and lead != batch:
-            fail(spec, arg.name, f"has shape {shape}, but the inputs broadcast to the batch {batch}")
+            fail(
+                spec, arg.name, f"has shape {shape}, but the inputs broadcast to the batch {batch}"
+            )
     return tuple(sizes[axis][0] for axis in spec.dims), batch
 
 
@@ -119,7 +129,9 @@ def broadcast(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...] 
     """NumPy's broadcasting rule for two tuples of leading axes."""
     rank = max(len(left), len(right))
     joined = []
-    for p, q in zip((1,) * (rank - len(left)) + left, (1,) * (rank - len(right)) + right, strict=True):
+    for p, q in zip(
+        (1,) * (rank - len(left)) + left, (1,) * (rank - len(right)) + right, strict=True
+    ):
         if p != q and 1 not in (p, q):
             return BatchMismatch(p, q)
         joined.append(q if p == 1 else p)
@@ -147,14 +159,18 @@ def check_output(
             fail(spec, arg.name, "is read-only, but it is the output")
         if overlaps_itself(operand):
             strides = operand.strides
-            fail(spec, arg.name, f"has overlapping elements (strides {strides}), but it is the output")
+            fail(
+                spec,
+                arg.name,
+                f"has overlapping elements (strides {strides}), but it is the output",
+            )
         check_aliasing(spec, arg, operand, operands)
 
 
 def check_aliasing(
     spec: Spec, arg: Arg, output: Operand, operands: Sequence[Operand | None]
 ) -> None:
-    """The output meets no other operand, except as the identical view where the routine allows it."""
+    """The output meets no other operand, but as the identical view where that is allowed."""
     for other_arg, other in zip(spec.arguments, operands, strict=True):
         if other is None or other is output or not share_elements(output, other):
             continue
@@ -167,7 +183,9 @@ def check_aliasing(
         ):
             continue
         allowed = " other than being the same view" if spec.aliasing else ""
-        fail(spec, arg.name, f"shares elements with {other_arg.name!r}{allowed}; pass a copy of one")
+        fail(
+            spec, arg.name, f"shares elements with {other_arg.name!r}{allowed}; pass a copy of one"
+        )
 
 
 # ---- calls in the words of Fortran BLAS ------------------------------------------------------
@@ -180,7 +198,7 @@ def check_blas(
     offsets: Mapping[str, int] | None = None,
     **arguments: Any,
 ) -> None:
-    """Check letters, sizes, leading dimensions and increments in the order of the Fortran arguments.
+    """Check letters, sizes, leading dimensions, increments in the order of Fortran's arguments.
 
     `arguments` are named as in spec.fortran (trans_a, m, lda, incx, ...); `layout` is "col" or
     "row"; `lengths` gives elements available behind an operand, `offsets` where it starts there.

@@ -1,4 +1,4 @@
-"""ingest(array) -> Operand, for NumPy, CuPy, torch, JAX, CUDA array interface and DLPack objects."""
+"""ingest(array) -> Operand, for NumPy, CuPy, torch, JAX, CUDA-array-interface and DLPack."""
 
 from __future__ import annotations
 
@@ -45,6 +45,8 @@ def _find_reader(array: Any) -> Callable[[Any], Operand]:
         raise TypeError("a masked array has no BLAS meaning; pass its filled data")
     if isinstance(array, np.ndarray):
         return _numpy
+    if kind.__module__ == "tileblas.runtime.memory":
+        return _own
     if "torch" in roots and hasattr(array, "data_ptr"):
         return _torch
     if "cupy" in roots and hasattr(array, "data"):
@@ -105,6 +107,21 @@ def _cupy(array: Any) -> Operand:
     memory = array.data
     strides = _elements(array.strides, dtype.itemsize) if dtype else ()
     return Operand(memory.ptr, dtype, array.shape, strides, 0, memory.device_id, "cupy", array)
+
+
+def _own(array: Any) -> Operand:
+    """Device memory that tileblas itself made for a caller whose library it cannot allocate in."""
+    return Operand(
+        array.address,
+        lookup(array.dtype),
+        array.shape,
+        array.strides,
+        0,
+        array.device,
+        "tileblas",
+        array,
+        array.stream,
+    )
 
 
 def _jax(array: Any) -> Operand:
@@ -178,4 +195,3 @@ def _dlpack(array: Any) -> Operand:
     return Operand(
         view.ptr, dtype, shape, strides, readonly, device, "dlpack", (array, view), LEGACY_STREAM
     )
-

@@ -31,13 +31,15 @@ def overlaps_itself(operand: Operand) -> bool:
     view = _view(operand)
     for axis in range(view.ndim):
         head = (0,) * axis
-        if view.shape[axis] > 1 and _share(view[(*head, slice(0, 1))], view[(*head, slice(1, None))]):
+        if view.shape[axis] > 1 and _share(
+            view[(*head, slice(0, 1))], view[(*head, slice(1, None))]
+        ):
             return True
     return False
 
 
 def share_elements(left: Operand, right: Operand) -> bool:
-    """Whether any byte of one operand is a byte of the other: ranges first, exactly if they meet."""
+    """Whether two operands have an element in common: ranges first, exactly if they meet."""
     return ranges_meet(left, right) and _share(_view(left), _view(right))
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
 from typing import Any
 
-from tileblas.core.dtypes import DType
+import numpy as np
+
+from tileblas.core.dtypes import DType, numpy_dtype
 from tileblas.core.ingest import ingest
 from tileblas.core.operand import HOST, Operand
 
@@ -17,10 +19,10 @@ def new_array(like: Operand, shape: tuple[int, ...], dtype: DType, stream: Any) 
     """
     if like.library in ("numpy", "torch", "cupy"):
         array = like.array
-        empty = _empty(type(array))
-        where = {} if like.library == "numpy" else {"device": array.device}
         try:
-            return ingest(empty(shape, dtype=array.dtype, **where))
+            if like.library == "numpy":
+                return ingest(np.empty(shape, array.dtype))
+            return ingest(_empty(array)(shape, dtype=array.dtype, device=array.device))
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
@@ -31,8 +33,6 @@ def new_array(like: Operand, shape: tuple[int, ...], dtype: DType, stream: Any) 
 def own_copy(operand: Operand) -> Operand:
     """A writable copy of an immutable (JAX) operand, which the call returns in its place."""
     if operand.device == HOST:
-        import numpy as np
-
         return ingest(np.array(operand.array))._replace(library="jax")
     from tileblas.runtime.memory import copy_of
 
@@ -60,25 +60,22 @@ def _wanted(shape: tuple[int, ...], dtype: DType) -> str:
     return f"out of memory: {count} bytes asked for a result of shape {shape}, {dtype}"
 
 
-@cache
-def _empty(kind: type):
-    """The `empty` of the array's library, by the array API (looked up once for each type)."""
-    import array_api_compat
+_empties: dict[type, Callable[..., Any]] = {}
 
-    if kind.__module__.partition(".")[0] == "numpy":
-        import numpy
 
-        return numpy.empty
-    return array_api_compat.array_namespace(kind.__new__(kind)).empty
+def _empty(array: Any) -> Callable[..., Any]:
+    """The `empty` of the array's library, by the array API; looked up once for each type."""
+    kind = type(array)
+    if kind not in _empties:
+        from array_api_compat import array_namespace
+
+        _empties[kind] = array_namespace(array).empty
+    return _empties[kind]
 
 
 def _own_array(like: Operand, shape: tuple[int, ...], dtype: DType, stream: Any) -> Operand:
     """For callers whose library we do not know (or cannot allocate in): memory of ours."""
     if like.device == HOST:
-        import numpy as np
-
-        from tileblas.core.dtypes import numpy_dtype
-
         library = "jax" if like.library == "jax" else "numpy"
         return ingest(np.empty(shape, numpy_dtype(dtype)))._replace(library=library)
     from tileblas.runtime import memory

@@ -92,7 +92,9 @@ class Spec:
 
     def flop_count(self, dims: tuple[int, ...], dtype: DType) -> int:
         """Real floating-point operations: a complex multiply-add counts as four real ones."""
-        return self.flops(**dict(zip(self.dims, dims, strict=True))) * (4 if dtype.is_complex else 1)
+        return self.flops(**dict(zip(self.dims, dims, strict=True))) * (
+            4 if dtype.is_complex else 1
+        )
 
     def byte_count(self, dims: tuple[int, ...], dtype: DType, read_output: bool = True) -> int:
         """Ideal bytes: each input read once, each output written once, and read if needed."""

@@ -1,4 +1,4 @@
-"""The few CUDA driver calls that measuring needs: memory, fills, events, and the GPU's own facts."""
+"""One GPU as measuring sees it: memory to overwrite, timed events, and the facts to report with times."""
 
 from __future__ import annotations
 
@@ -6,84 +6,56 @@ from typing import Any
 
 import numpy as np
 
+from tileblas.runtime.driver import LEGACY_STREAM, Driver, driver
 
-class Driver:
-    """Driver calls on one device, its primary context current in the calling thread."""
+
+class Device:
+    """A CUDA device, its primary context current in this thread from now on."""
 
     def __init__(self, ordinal: int = 0) -> None:
-        from cuda.bindings import driver
-
-        self._driver = driver
-        self._call(driver.cuInit(0))
-        self.device = self._call(driver.cuDeviceGet(ordinal))
-        self._context = self._call(driver.cuDevicePrimaryCtxRetain(self.device))
-        self._call(driver.cuCtxSetCurrent(self._context))
-
-    def _call(self, answer: tuple) -> Any:
-        status, *values = answer
-        if status != self._driver.CUresult.CUDA_SUCCESS:
-            _, name = self._driver.cuGetErrorName(status)
-            raise RuntimeError(f"CUDA driver: {name.decode() if name else status}")
-        return values[0] if values else None
+        self._driver: Driver = driver()
+        self.facts = self._driver.facts(ordinal)
+        self._handle = self._driver.call("cuDeviceGet", ordinal)
+        self._driver.call("cuCtxSetCurrent", self._driver.context(ordinal))
 
     def allocate(self, size: int) -> int:
-        return int(self._call(self._driver.cuMemAlloc(size)))
+        return int(self._driver.call("cuMemAlloc", size))
 
     def free(self, pointer: int) -> None:
-        self._call(self._driver.cuMemFree(pointer))
+        self._driver.call("cuMemFree", pointer)
 
-    def fill(self, pointer: int, size: int, stream: int) -> None:
-        self._call(self._driver.cuMemsetD8Async(pointer, 0, size, stream))
-
-    def copy(self, target: int, source: int, size: int, stream: int) -> None:
-        self._call(self._driver.cuMemcpyDtoDAsync(target, source, size, stream))
-
-    def read(self, pointer: int, size: int) -> bytes:
-        """Bytes of device memory; the host waits for the copy, not for work queued elsewhere."""
+    def read(self, pointer: int, size: int, stream: int) -> bytes:
+        """Bytes of device memory, once the work queued on `stream` is done."""
         host = np.empty(size, np.uint8)
-        self._call(self._driver.cuMemcpyDtoH(host.ctypes.data, pointer, size))
+        self.synchronize(stream)
+        self._driver.call("cuMemcpyDtoH", host.ctypes.data, pointer, size)
         return host.tobytes()
 
+    def fill(self, pointer: int, size: int, stream: int) -> None:
+        self._driver.call("cuMemsetD8Async", pointer, 0, size, stream or LEGACY_STREAM)
+
     def event(self) -> Any:
-        return self._call(
-            self._driver.cuEventCreate(self._driver.CUevent_flags.CU_EVENT_DEFAULT.value)
-        )
+        flag = self._driver.api.CUevent_flags.CU_EVENT_DEFAULT
+        return self._driver.call("cuEventCreate", int(flag))
 
     def record(self, event: Any, stream: int) -> None:
-        self._call(self._driver.cuEventRecord(event, stream))
+        self._driver.call("cuEventRecord", event, stream or LEGACY_STREAM)
 
     def seconds_between(self, start: Any, stop: Any) -> float:
-        return self._call(self._driver.cuEventElapsedTime(start, stop)) * 1e-3
+        return self._driver.call("cuEventElapsedTime", start, stop) * 1e-3
 
     def destroy(self, event: Any) -> None:
-        self._call(self._driver.cuEventDestroy(event))
+        self._driver.call("cuEventDestroy", event)
 
     def synchronize(self, stream: int) -> None:
-        self._call(self._driver.cuStreamSynchronize(stream))
-
-    def name(self) -> str:
-        return self._call(self._driver.cuDeviceGetName(128, self.device)).split(b"\0")[0].decode()
+        self._driver.synchronize(stream)
 
     def bus_id(self) -> str:
-        return (
-            self._call(self._driver.cuDeviceGetPCIBusId(32, self.device)).split(b"\0")[0].decode()
-        )
-
-    def capability(self) -> tuple[int, int]:
-        kind = self._driver.CUdevice_attribute
-        return tuple(
-            self._call(self._driver.cuDeviceGetAttribute(attribute, self.device))
-            for attribute in (
-                kind.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-                kind.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-            )
-        )
-
-    def memory(self) -> int:
-        """Bytes of memory on the device."""
-        return int(self._call(self._driver.cuDeviceTotalMem(self.device)))
+        """Its address on the PCI bus, by which NVML finds it."""
+        text = self._driver.call("cuDeviceGetPCIBusId", 32, self._handle)
+        return text.split(b"\0")[0].decode()
 
     def cuda_version(self) -> str:
         """The newest CUDA that the installed driver supports."""
-        version = self._call(self._driver.cuDriverGetVersion())
+        version = self._driver.call("cuDriverGetVersion")
         return f"{version // 1000}.{version % 1000 // 10}"

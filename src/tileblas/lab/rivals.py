@@ -16,7 +16,7 @@ import numpy as np
 
 from tileblas.core.dtypes import DTYPES, numpy_dtype
 from tileblas.lab.cases import Case
-from tileblas.lab.device import Driver
+from tileblas.lab.device import Device
 from tileblas.lab.places import Place
 from tileblas.lab.timing import Call
 
@@ -146,9 +146,9 @@ class Cublas:
     def __init__(self, place: Place) -> None:
         self._library = load_cublas()
         self._place = place
-        self._driver = Driver()
+        self._device = Device()
         self._handles: dict[int, ctypes.c_void_p] = {}
-        self._result = self._driver.allocate(16)
+        self._result = self._device.allocate(16)
         version = ctypes.c_int()
         self._check(
             self._library.cublasGetVersion_v2(
@@ -168,7 +168,7 @@ class Cublas:
             library, handle = self._library, ctypes.c_void_p()
             self._check(library.cublasCreate_v2(ctypes.byref(handle)))
             self._check(library.cublasSetStream_v2(handle, ctypes.c_void_p(self._place.stream)))
-            workspace = ctypes.c_void_p(self._driver.allocate(_WORKSPACE))
+            workspace = ctypes.c_void_p(self._device.allocate(_WORKSPACE))
             size = ctypes.c_size_t(_WORKSPACE)
             self._check(library.cublasSetWorkspace_v2(handle, workspace, size))
             self._check(library.cublasSetPointerMode_v2(handle, mode))
@@ -196,8 +196,8 @@ class Cublas:
     def _read_result(self, dtype: str) -> np.ndarray:
         """The scalar that the last dot left on the device."""
         kind = numpy_dtype(DTYPES[dtype])
-        self._driver.synchronize(self._place.stream or 0)
-        return np.frombuffer(self._driver.read(self._result, kind.itemsize), kind)[0]
+        stored = self._device.read(self._result, kind.itemsize, self._place.stream or 0)
+        return np.frombuffer(stored, kind)[0]
 
     def _address(self, array: Any) -> ctypes.c_void_p:
         return ctypes.c_void_p(self._place.pointer(array))

@@ -53,36 +53,36 @@ class DeviceClock:
     description = f"device events, cold L2 ({FLUSH_BYTES >> 20} MiB overwritten before each call)"
 
     def __init__(self, stream: int, gauge: Callable[[], Any] | None = None) -> None:
-        from tileblas.lab.device import Driver
+        from tileblas.lab.device import Device
 
-        self._driver = Driver()
+        self._device = Device()
         self._stream = stream
-        self._flush = self._driver.allocate(FLUSH_BYTES)
+        self._flush = self._device.allocate(FLUSH_BYTES)
         self._events: list[tuple[Any, Any]] = []
         self._gauge = gauge
         self.reading: Any = None  # of the gauge, taken while the device works
 
     def run(self, calls: Sequence[Call]) -> list[float]:
-        driver, stream = self._driver, self._stream
+        device, stream = self._device, self._stream
         while len(self._events) < len(calls):
-            self._events.append((driver.event(), driver.event()))
+            self._events.append((device.event(), device.event()))
         pairs = self._events[: len(calls)]
         for call, (start, stop) in zip(calls, pairs, strict=True):
-            driver.fill(self._flush, FLUSH_BYTES, stream)
-            driver.record(start, stream)
+            device.fill(self._flush, FLUSH_BYTES, stream)
+            device.record(start, stream)
             call()
-            driver.record(stop, stream)
+            device.record(stop, stream)
         if self._gauge is not None:
             self.reading = self._gauge()
-        driver.synchronize(stream)
-        return [driver.seconds_between(start, stop) for start, stop in pairs]
+        device.synchronize(stream)
+        return [device.seconds_between(start, stop) for start, stop in pairs]
 
     def close(self) -> None:
         """Free the flush buffer and the events."""
         for pair in self._events:
             for event in pair:
-                self._driver.destroy(event)
-        self._driver.free(self._flush)
+                self._device.destroy(event)
+        self._device.free(self._flush)
         self._events, self._flush = [], 0
 
 

@@ -39,7 +39,7 @@ class Binder:
         self.arguments.append(Argument(slot, "pointer", (slot, 0), kind, itemsize))
 
     def count(self, name: str, value: int) -> None:
-        """A number of programs or batch members: it fits the grid, so 32 bits, which divide faster."""
+        """A number of programs or batch members: 32 bits hold it, and divide faster."""
         self.arguments.append(Argument(name, "i32", value))
 
     def size(self, name: str, value: int) -> None:
@@ -63,7 +63,7 @@ class Binder:
             self.stride(f"{name}_b{axis}", steps[len(steps) - BATCH_AXES + axis], view)
 
     def scalar(self, name: str) -> str:
-        """alpha or beta as value or device pointer; returns the kind that the kernel is built for."""
+        """alpha or beta, by value or as device pointer; returns the kind for the kernel."""
         problem = self.problem
         kind, dtype = problem.scalar(name)
         if kind == "zero" and name == "beta":

@@ -9,7 +9,9 @@ _SCALARS = {
     "beta": "like alpha; must be the number 0 where no output is given",
 }
 _MATH = 'arithmetic of FP32 products: "ieee" (the default)'
-_STREAM = "CUDA stream (anything with __cuda_stream__); else the current one of the output's library"
+_STREAM = (
+    "CUDA stream (anything with __cuda_stream__); else the current one of the output's library"
+)
 
 
 def docstring(spec: Spec) -> str:
@@ -38,7 +40,7 @@ def docstring(spec: Spec) -> str:
         "BlasError for letters, shapes, devices, overlapping or read-only outputs;",
         "TypeError for element types; MemoryError with the bytes asked. Nothing is written then.",
         "",
-        "Source: BLAS Technical Forum Standard (2001); semantics of Reference BLAS, netlib.org/blas.",
+        "Source: BLAS Technical Forum Standard (2001); semantics of Reference BLAS (netlib).",
     ]
     return "\n".join(lines)
 

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 POINTER = "pointer"
-INTEGERS = ("i32", "i64")
 FLOATS = ("fp32", "fp64")
 
 # Slots that the runtime binds itself, from the workspace of the stream.
 PARTIAL = "partial"
 ARRIVED = "arrived"
 WORKSPACE = (PARTIAL, ARRIVED)
+
+# Device scalars can be any element of an array, so no launch promises anything of their address.
+SCALARS = ("alpha", "beta")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class Argument:
     def divisor(self) -> int:
         """What an aligned launch promises to divide the argument; 1 where it promises nothing."""
         if self.kind == POINTER:
-            return 16
+            return 1 if self.slot in SCALARS else 16
         return max(1, 16 // self.itemsize) if self.stride else 1
 
 

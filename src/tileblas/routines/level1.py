@@ -149,7 +149,9 @@ The sum is a fixed tree: the same bits on every run of the same call on the same
 
 SPECS = (
     _dot_spec("dot", "sum_i x_i y_i", f"On complex vectors this is dotu.\n{_DOT_NOTES}"),
-    _dot_spec("dotc", "sum_i conj(x_i) y_i", f"On real vectors this is dot.\n{_DOT_NOTES}", conj="x"),
+    _dot_spec(
+        "dotc", "sum_i conj(x_i) y_i", f"On real vectors this is dot.\n{_DOT_NOTES}", conj="x"
+    ),
     _dot_spec("dotu", "sum_i x_i y_i", f"x is not conjugated.\n{_DOT_NOTES}"),
     Spec(
         name="axpy",

@@ -65,8 +65,11 @@ def unit_axis(view: View) -> int | None:
 
 
 def unit_axes(a: View, b: View) -> str:
-    """The unit axes of both inputs as letters, "kn" for row-major A and B; "-" where there is none."""
-    letters = [axes[axis] if (axis := unit_axis(v)) is not None else "-" for v, axes in ((a, "mk"), (b, "kn"))]
+    """The unit axes of both inputs: "kn" for row-major A and B, "-" where there is none."""
+    letters = [
+        axes[axis] if (axis := unit_axis(v)) is not None else "-"
+        for v, axes in ((a, "mk"), (b, "kn"))
+    ]
     return "".join(letters)
 
 

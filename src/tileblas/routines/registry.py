@@ -9,7 +9,7 @@ ROUTINES: dict[str, Spec] = {spec.name: spec for spec in (*level1.SPECS, *level3
 
 
 def families() -> dict[str, tuple[Spec, ...]]:
-    """Routines grouped under the name that `check` and `bench` take: dot stands for dot, dotc, dotu."""
+    """Routines by the name that `check` and `bench` take: dot stands for dot, dotc, dotu."""
     groups: dict[str, tuple[Spec, ...]] = {}
     for spec in ROUTINES.values():
         groups[spec.family] = (*groups.get(spec.family, ()), spec)

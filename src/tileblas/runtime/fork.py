@@ -16,13 +16,18 @@ def note_initialised() -> None:
     _initialised = True
 
 
+def error() -> RuntimeError:
+    """The exception that says what happened and what to do."""
+    return RuntimeError(
+        "CUDA was initialised before fork, and a forked child cannot use it; "
+        'start the process with multiprocessing.get_context("spawn")'
+    )
+
+
 def check() -> None:
     """Raise RuntimeError where CUDA was lost by a fork."""
     if lost:
-        raise RuntimeError(
-            "CUDA was initialised before fork, and a forked child cannot use it; "
-            'start the process with multiprocessing.get_context("spawn")'
-        )
+        raise error()
 
 
 def _after_fork_in_child() -> None:

@@ -42,7 +42,7 @@ def split_count(config: Config, n: int, batch: int, multiprocessors: int) -> int
 
 @dataclass(frozen=True)
 class Reckoning:
-    """Predicted seconds of one call on host arrays, transfers included, and the backend that wins."""
+    """Predicted seconds of one call on host arrays, transfers included, on both backends."""
 
     cpu: float
     cuda: float

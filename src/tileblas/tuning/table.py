@@ -1,4 +1,4 @@
-"""Tuning tables: which configurations exist for a kernel and dtype on an architecture, and who measured them."""
+"""Tuning tables: the configurations of each kernel and dtype on an architecture, as measured."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Config:
 
 @dataclass(frozen=True)
 class Table:
-    """The configurations of one architecture, with the GPU and versions that they were measured on."""
+    """The configurations of one architecture, with the GPU and versions they were measured on."""
 
     arch: str
     multiprocessors: int
@@ -39,7 +39,7 @@ class Table:
     rows: tuple[tuple[tuple[str, str], Config], ...]
 
     def candidates(self, kernel: str, dtype: str, layout: str = "any") -> tuple[Config, ...]:
-        """Rows for kernel and dtype: those of the very layout if there are any, else of any layout."""
+        """Rows for kernel and dtype: of this very layout if there are any, else of any layout."""
         rows = [config for key, config in self.rows if key == (kernel, dtype)]
         exact = tuple(config for config in rows if config.layout == layout)
         found = exact or tuple(config for config in rows if config.layout == "any")
@@ -56,7 +56,9 @@ def table(arch: str) -> Table:
     if not path.is_file():
         path = folder / f"{FALLBACK}.json"
     data = json.loads(path.read_text())
-    rows = tuple(((row["kernel"], dtype), _config(row)) for row in data["rows"] for dtype in row["dtypes"])
+    rows = tuple(
+        ((row["kernel"], dtype), _config(row)) for row in data["rows"] for dtype in row["dtypes"]
+    )
     return Table(data["arch"], data["multiprocessors"], data["measured"], rows)
 
 
