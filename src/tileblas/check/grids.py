@@ -13,7 +13,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from tileblas.check.cases import INPUT_ONLY, MATRIX_LAYOUTS, Case, axpy_case, dot_case, gemm_case
+from tileblas.check.cases import (
+    INPUT_ONLY,
+    MATRIX_LAYOUTS,
+    Case,
+    Scalar,
+    axpy_case,
+    dot_case,
+    gemm_case,
+)
 from tileblas.core.dtypes import DTYPES, HALF
 
 NAMES = ("netlib", "interpret", "reduced", "full")
@@ -89,7 +97,7 @@ def grid(routine: str, dtype: str, name: str) -> Iterator[Case]:
             yield case
 
 
-def _scalars(dtype: str) -> tuple[tuple, tuple]:
+def _scalars(dtype: str) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
     """netlib's alphas and betas for a dtype."""
     return COMPLEX_SCALARS if DTYPES[dtype].is_complex else REAL_SCALARS
 
@@ -167,14 +175,14 @@ def _axpy(dtype: str, name: str) -> Iterator[Case]:
 
 def _axpy_values(dtype: str) -> Iterator[Case]:
     """Exceptional scalars and data, and every way to pass a scalar."""
-    alphas = (0, 1, -1, 3, float("nan"), float("inf"))
+    alphas: tuple[Scalar, ...] = (0, 1, -1, 3, float("nan"), float("inf"))
     if DTYPES[dtype].is_complex:
         alphas += (2j, complex("nan"), 0j, 1 + 0j)
     for alpha, fill in itertools.product(alphas, ("integers", "special")):
         yield axpy_case(dtype, 9, alpha=alpha, fill=fill)
-    for fill in (("nan", "integers"), ("inf", "random"), ("random", "nan")):
+    for fills in (("nan", "integers"), ("inf", "random"), ("random", "nan")):
         for alpha in (0, 2):
-            yield axpy_case(dtype, 5, (2, 1), alpha, fill=fill)
+            yield axpy_case(dtype, 5, (2, 1), alpha, fill=fills)
     for fill in ("wide", "huge", "subnormal"):
         yield axpy_case(dtype, 65, alpha=1, fill=fill)
     for form, alpha in itertools.product(("numpy", "array", "compute"), (0, 1, 0.1)):
@@ -192,10 +200,10 @@ def _gemm(dtype: str, name: str) -> Iterator[Case]:
     if name == "netlib":
         return
     if name == "interpret":
-        yield from _gemm_thinned(dtype, (0, 1, 3, 5), 7)
-        yield from _gemm_sizes(dtype, (*EDGES[:3], (3, 2, 257)))
+        yield from _gemm_thinned(dtype, 13)
+        yield from _gemm_sizes(dtype, (*EDGES[:4], (3, 2, 257), (65, 33, 129)))
     else:
-        yield from _gemm_thinned(dtype, NETLIB_SIZES, 1)
+        yield from _gemm_thinned(dtype, 1)
         yield from _gemm_sizes(dtype, (*EDGES, *TILES, *SKEWED))
     if name == "full":
         yield from _gemm_sizes(dtype, (*LARGE_TILES, *LARGE_SKEWED))
@@ -211,25 +219,25 @@ def _gemm_netlib(dtype: str) -> Iterator[Case]:
     """Every size, transpose, alpha and beta of netlib's program: 17496 calls."""
     alphas, betas = _scalars(dtype)
     sizes = itertools.product(NETLIB_SIZES, repeat=3)
-    for size, trans, alpha, beta in itertools.product(sizes, TRANS, alphas, betas):
-        yield gemm_case(dtype, size, trans, "col+1", alpha, beta)
+    for (m, n, k), trans, alpha, beta in itertools.product(sizes, TRANS, alphas, betas):
+        yield gemm_case(dtype, (m, n, k), trans, "col+1", alpha, beta)
 
 
-def _gemm_thinned(dtype: str, sizes: tuple[int, ...], stride: int) -> Iterator[Case]:
+def _gemm_thinned(dtype: str, stride: int) -> Iterator[Case]:
     """Each size with every transpose, and one of the nine pairs alpha, beta by a Latin square.
 
-    Layouts alternate: column-major as in netlib, row-major as in CBLAS. `stride` keeps every
-    so many-th case.
+    Layouts alternate: column-major as in netlib, row-major as in CBLAS. Every `stride`-th case is
+    kept; a stride that shares no factor with 6 and 9 keeps all values of each parameter.
     """
     alphas, betas = _scalars(dtype)
     scalars = tuple(itertools.product(alphas, betas))
-    cases = itertools.product(
-        enumerate(sizes), enumerate(sizes), enumerate(sizes), enumerate(TRANS)
-    )
-    for (i, m), (j, n), (p, k), (t, trans) in itertools.islice(cases, 0, None, stride):
+    indices = itertools.product(range(len(NETLIB_SIZES)), repeat=3)
+    cases = itertools.product(indices, enumerate(TRANS))
+    for (i, j, p), (t, trans) in itertools.islice(cases, 0, None, stride):
+        size = (NETLIB_SIZES[i], NETLIB_SIZES[j], NETLIB_SIZES[p])
         alpha, beta = scalars[(i + 2 * j + 4 * p + t) % len(scalars)]
         layout = ("col+1", "row+1")[(i + j + p + t // 3) % 2]
-        yield gemm_case(dtype, (m, n, k), trans, layout, alpha, beta)
+        yield gemm_case(dtype, size, trans, layout, alpha, beta)
 
 
 def _gemm_sizes(dtype: str, sizes: tuple[tuple[int, int, int], ...]) -> Iterator[Case]:
@@ -274,6 +282,7 @@ def _gemm_batches(dtype: str, name: str) -> Iterator[Case]:
 def _gemm_values(dtype: str, name: str) -> Iterator[Case]:
     """Exceptional scalars and data, and every way to pass a scalar."""
     nan, inf = float("nan"), float("inf")
+    scalars: list[tuple[Scalar, Scalar]]
     scalars = [(0, nan), (nan, 0), (nan, 1), (1, nan), (inf, 1), (1, inf), (-1, -1)]
     if DTYPES[dtype].is_complex:
         scalars += [(2, 3), (2j, -1j), (1 + 2j, 2)]

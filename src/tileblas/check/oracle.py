@@ -9,7 +9,7 @@ An empty sum (k = 0) has no product term either.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -60,9 +60,7 @@ def dot(x, y, compute, conj=False) -> Reference:
     x, y = widen(x), widen(y)
     x = x.conj() if conj else x
     out = _evaluate(x[..., None, :], y[..., :, None], None, 1.0, 0.0, compute)
-    quality = np.sqrt(x.shape[-1] + 2) * _norm(x, 1) * _norm(y, 1)
-    parts = (out.value, out.tail, out.gauge, out.reach, out.kind)
-    return Reference(*(part[..., 0, 0] for part in parts), x.shape[-1], 0, quality)
+    return _without_axes(out, 2, quality=out.quality)
 
 
 def axpy(x, y, compute, alpha=1.0) -> Reference:
@@ -70,14 +68,28 @@ def axpy(x, y, compute, alpha=1.0) -> Reference:
     x, y = widen(x), widen(y)
     one = np.ones((1, 1))
     out = _evaluate(x[..., None], one, y[..., None], alpha, 1.0, compute)
-    parts = (out.value, out.tail, out.gauge, out.reach, out.kind)
-    return Reference(*(part[..., 0] for part in parts), 1, 1)
+    return _without_axes(out, 1, quality=None)
 
 
 def gemm(a, b, compute, c=None, alpha=1.0, beta=0.0, trans_a="N", trans_b="N") -> Reference:
     """alpha op(a) op(b) + beta c, over stacks of matrices."""
     a, b = transposed(widen(a), trans_a), transposed(widen(b), trans_b)
     return _evaluate(a, b, None if c is None else widen(c), alpha, beta, compute)
+
+
+def _without_axes(out: Reference, axes: int, quality: np.ndarray | None) -> Reference:
+    """The same, for a result without the last axes of length 1 that made it a matrix."""
+    last: Any = (..., *(0,) * axes)
+    return replace(
+        out,
+        value=out.value[last],
+        tail=out.tail[last],
+        gauge=out.gauge[last],
+        reach=out.reach[last],
+        kind=out.kind[last],
+        core=out.core - axes,
+        quality=quality,
+    )
 
 
 _ORACLES: dict[str, Callable[..., Reference]] = {

@@ -6,7 +6,7 @@ overlap. What only NumPy can express (read-only arrays, byte order, object array
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -60,7 +60,7 @@ def _gemm(id: str, a: At, b: At, c: At | None, *rest, **more) -> Refusal:
 
 _A, _B, _C = At((3, 4)), At((4, 5)), At((3, 5))
 
-REFUSALS: tuple[Refusal, ...] = (
+_ROWS: tuple[Refusal, ...] = (
     _dot("lengths", At((3,)), At((4,)), "y", 4, words=("(3,)", "(4,)")),
     _dot("no-axis-x", At(()), At((4,)), "x", 2, words=("()",)),
     _dot("no-axis-y", At((4,)), At(()), "y", 4, words=("()",)),
@@ -160,6 +160,15 @@ REFUSALS: tuple[Refusal, ...] = (
     _gemm("complex-alpha", _A, _B, _C, keywords={"alpha": 2j}, error=TypeError, words=("alpha",)),
     _gemm("complex-beta", _A, _B, _C, keywords={"beta": 2j}, error=TypeError, words=("beta",)),
     _gemm("unknown-math", _A, _B, _C, "math", None, keywords={"math": "fast"}, words=("ieee",)),
+)
+
+
+#: dotc and dotu refuse what dot refuses.
+REFUSALS: tuple[Refusal, ...] = _ROWS + tuple(
+    replace(row, id=row.id.replace("dot", name), routine=name)
+    for name in ("dotc", "dotu")
+    for row in _ROWS
+    if row.routine == "dot"
 )
 
 

@@ -34,6 +34,9 @@ class Device:
     def fill(self, pointer: int, size: int, stream: int) -> None:
         self._driver.call("cuMemsetD8Async", pointer, 0, size, stream or LEGACY_STREAM)
 
+    def copy(self, target: int, source: int, size: int, stream: int) -> None:
+        self._driver.call("cuMemcpyDtoDAsync", target, source, size, stream or LEGACY_STREAM)
+
     def event(self) -> Any:
         flag = self._driver.api.CUevent_flags.CU_EVENT_DEFAULT
         return self._driver.call("cuEventCreate", int(flag))

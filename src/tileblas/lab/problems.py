@@ -13,10 +13,11 @@ import numpy as np
 from tileblas.check.oracle import FINITE, Reference, reference
 from tileblas.check.tolerance import judge
 from tileblas.core.dtypes import DTYPES, DType
-from tileblas.core.spec import Spec
+from tileblas.core.spec import Arg
 from tileblas.lab.cases import Case
 from tileblas.lab.places import Place
 from tileblas.lab.rivals import ALPHA, Bound
+from tileblas.routines.registry import ROUTINES
 
 _CHUNK = 1 << 20  # elements of a dot that the reference sums at a time, one chunk a thread
 _SAMPLED_ROWS = 4
@@ -36,11 +37,19 @@ class Accuracy:
     good: bool
 
 
+def work(case: Case) -> tuple[int, int]:
+    """Flops and ideal bytes of a case, by its Spec; with beta = 0 an output is not read."""
+    spec, dtype = ROUTINES[case.routine], DTYPES[case.dtype]
+    reads_output = "beta" not in spec.scalars
+    return spec.flop_count(case.dims, dtype), spec.byte_count(case.dims, dtype, reads_output)
+
+
 class Problem:
     """Operands of one case, made by its Spec, with alpha as in `ALPHA` and beta = 0."""
 
-    def __init__(self, case: Case, spec: Spec, place: Place) -> None:
-        self.case, self.spec, self.place = case, spec, place
+    def __init__(self, case: Case, place: Place) -> None:
+        self.case, self.place = case, place
+        self.spec = spec = ROUTINES[case.routine]
         self.dtype: DType = DTYPES[case.dtype]
         transposable = [arg.trans for arg in spec.arguments if arg.trans]
         self.options = dict(zip(transposable, case.trans, strict=True))
@@ -50,7 +59,7 @@ class Problem:
         }
         self._sums: Reference | None = None
 
-    def _shape(self, arg: Any) -> tuple[int, ...]:
+    def _shape(self, arg: Arg) -> tuple[int, ...]:
         sizes = dict(zip(self.spec.dims, self.case.dims, strict=True))
         axes = arg.axes if self.options.get(arg.trans, "N") == "N" else arg.axes[::-1]
         return tuple(sizes[axis] for axis in axes)
@@ -70,13 +79,6 @@ class Problem:
         if self.case.routine in ALPHA:
             keywords["alpha"] = ALPHA[self.case.routine]
         return Bound(lambda: function(*arguments, **keywords), self.place.to_host)
-
-    def flops(self) -> int:
-        return self.spec.flop_count(self.case.dims, self.dtype)
-
-    def bytes(self) -> int:
-        reads_output = "beta" not in self.spec.scalars
-        return self.spec.byte_count(self.case.dims, self.dtype, reads_output)
 
     def accuracy(self, bound: Bound) -> Accuracy:
         """Run a call once and compare what it computed with the higher-precision reference."""

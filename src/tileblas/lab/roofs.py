@@ -7,7 +7,6 @@ flops per second, each measured on first use and kept.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -16,6 +15,8 @@ import numpy as np
 
 from tileblas.core.dtypes import DTYPES
 from tileblas.lab.cases import Case
+from tileblas.lab.device import Device
+from tileblas.lab.environment import cores
 from tileblas.lab.places import Place, host_normal
 from tileblas.lab.rivals import Cublas
 from tileblas.lab.timing import Clock, HostClock, best_seconds
@@ -65,7 +66,8 @@ def device_roofs(place: Place, clock: Clock, cublas: Cublas) -> Roofs:
         if what == "read":
             return _device_vectors("dot", 2, place, clock, cublas)
         if what == "update":
-            return _device_vectors("axpy", 3, place, clock, cublas)
+            updated = _device_vectors("axpy", 3, place, clock, cublas)
+            return max(updated, _device_copy(place, clock))
         return max(_device_product(what, n, place, clock, cublas) for n in _DEVICE_ORDERS)
 
     return Roofs(measure)
@@ -81,19 +83,12 @@ def _measure_host(what: str) -> float:
 
 def _host_bandwidth(work: Callable[[np.ndarray, np.ndarray], object], passes: int) -> float:
     """Bandwidth of `work` on two vectors, divided among the cores; NumPy lets them run at once."""
-    cores = _cores()
+    count = cores()
     x, y = np.ones(_HOST_BYTES // 8), np.ones(_HOST_BYTES // 8)
-    pieces = list(zip(np.array_split(x, cores), np.array_split(y, cores), strict=True))
-    with ThreadPoolExecutor(cores) as pool:
+    pieces = list(zip(np.array_split(x, count), np.array_split(y, count), strict=True))
+    with ThreadPoolExecutor(count) as pool:
         seconds = best_seconds(lambda: list(pool.map(lambda p: work(*p), pieces)), HostClock())
     return passes * _HOST_BYTES / seconds
-
-
-def _cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _host_product(dtype: str) -> float:
@@ -118,6 +113,15 @@ def _device_vectors(
     bound = cublas.bind(case, vectors)
     assert bound is not None
     return passes * 8 * _DEVICE_LENGTH / best_seconds(bound.call, clock)
+
+
+def _device_copy(place: Place, clock: Clock) -> float:
+    """The driver's own copy, bytes read and written."""
+    device, size = Device(), 8 * _DEVICE_LENGTH
+    source, target = (place.normal((_DEVICE_LENGTH,), "float64", i) for i in range(2))
+    addresses = place.pointer(target), place.pointer(source)
+    seconds = best_seconds(lambda: device.copy(*addresses, size, place.stream or 0), clock)
+    return 2 * size / seconds
 
 
 def _device_product(dtype: str, n: int, place: Place, clock: Clock, cublas: Cublas) -> float:

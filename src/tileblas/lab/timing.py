@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Protocol
 
+from tileblas.lab.device import Device
+
 Call = Callable[[], Any]
 
 #: Bytes overwritten before each repetition on a device: several times any L2 of today (H200: 60 MB).
@@ -53,8 +55,6 @@ class DeviceClock:
     description = f"device events, cold L2 ({FLUSH_BYTES >> 20} MiB overwritten before each call)"
 
     def __init__(self, stream: int, gauge: Callable[[], Any] | None = None) -> None:
-        from tileblas.lab.device import Device
-
         self._device = Device()
         self._stream = stream
         self._flush = self._device.allocate(FLUSH_BYTES)

@@ -1,4 +1,4 @@
-"""Argument and Launch: the frozen, printable records in which a plan tells the runtime what to run."""
+"""Argument and Launch: the frozen records in which a plan tells the runtime what to run."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Argument:
 
     @property
     def slot(self) -> Any:
-        """What is bound per call: a pointer's slot, a scalar's (name, part); None for an integer."""
+        """What is bound per call: "x" for a pointer, ("alpha", "re") for a scalar, else None."""
         if self.kind == POINTER:
             return self.value[0]
         return self.value if self.kind in FLOATS else None

@@ -8,6 +8,7 @@ thrown away and compiled again.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib.metadata
@@ -53,6 +54,11 @@ def fetch(variant: Variant, kernels: Kernels = KERNELS) -> Compiled:
             compiled = _memory.get(name) or _load(name) or _compile(name, variant, kernels)
             _memory[name] = compiled
     return compiled
+
+
+def on_disk(variant: Variant, kernels: Kernels = KERNELS) -> bool:
+    """Whether the cache folder holds a sound entry for the variant."""
+    return _load(key(variant, kernels)) is not None
 
 
 def _compile(name: str, variant: Variant, kernels: Kernels) -> Compiled:
@@ -125,11 +131,14 @@ def _load(name: str) -> Compiled | None:
         return None
 
 
+def on_disk(variant: Variant, kernels: Kernels = KERNELS) -> bool:
+    """Whether the cache folder has a file for the variant."""
+    return _path(key(variant, kernels)).is_file()
+
+
 def _discard(path: Path) -> None:
-    try:
+    with contextlib.suppress(OSError):  # another process was first, or the folder is read-only
         path.unlink()
-    except OSError:
-        pass  # another process was first, or the folder is read-only: it is compiled either way
 
 
 def _store(name: str, compiled: Compiled) -> None:

@@ -26,7 +26,7 @@ class CudaError(RuntimeError):
     """A call of the CUDA driver failed; `code` is the CUresult."""
 
     def __init__(self, function: str, code: int, name: str, text: str) -> None:
-        self.function, self.code, self.name = function, code, name
+        self.function, self.code, self.name, self.text = function, code, name, text
         super().__init__(f"{function}: {name} ({code}): {text}")
 
 
@@ -49,14 +49,14 @@ class DeviceFacts:
 class Current:
     """Context manager: the primary context of a device is current inside, the former one after."""
 
-    __slots__ = ("_driver", "_context", "_former")
+    __slots__ = ("_context", "_driver", "_former")
 
     def __init__(self, driver: Driver, context: Any) -> None:
         self._driver, self._context, self._former = driver, context, None
 
     def __enter__(self) -> None:
         current = self._driver.call("cuCtxGetCurrent")
-        if not current == self._context:
+        if current != self._context:
             self._driver.call("cuCtxSetCurrent", self._context)
             self._former = current
 
@@ -169,18 +169,18 @@ class Driver:
             raise self.error("cuStreamIsCapturing", code)
         return self.call("cuStreamGetCaptureInfo", stream)[1] if status else 0
 
-    def wait(self, consumer: int, producer: int) -> None:
-        """Work queued in `consumer` from now on waits for the work now in `producer`.
-
-        The device of both must be current.
-        """
+    def record_wait(self, producer: int, consumer: int) -> None:
+        """Work queued in `consumer` from now on waits for the work now in `producer`."""
         flag = self.api.CUevent_flags.CU_EVENT_DISABLE_TIMING
-        event = self.call("cuEventCreate", int(flag))
-        try:
-            self.call("cuEventRecord", event, producer or LEGACY_STREAM)
-            self.call("cuStreamWaitEvent", consumer or LEGACY_STREAM, event, 0)
-        finally:
-            self.call("cuEventDestroy", event)
+        # The default streams have no device of their own: both then belong to the other's.
+        context = self.call("cuStreamGetCtx", max(producer, consumer, LEGACY_STREAM))
+        with Current(self, context):
+            event = self.call("cuEventCreate", int(flag))
+            try:
+                self.call("cuEventRecord", event, producer or LEGACY_STREAM)
+                self.call("cuStreamWaitEvent", consumer or LEGACY_STREAM, event, 0)
+            finally:
+                self.call("cuEventDestroy", event)
 
     def synchronize(self, stream: int) -> None:
         """Wait until the stream is idle."""
@@ -231,6 +231,9 @@ class Driver:
     def copy_to_device(self, address: int, host: int, nbytes: int, stream: int) -> None:
         self.call("cuMemcpyHtoDAsync", address, host, nbytes, stream or LEGACY_STREAM)
 
+    def copy_on_device(self, target: int, source: int, nbytes: int, stream: int) -> None:
+        self.call("cuMemcpyDtoDAsync", target, source, nbytes, stream or LEGACY_STREAM)
+
     def copy_to_host(self, host: int, address: int, nbytes: int, stream: int) -> None:
         self.call("cuMemcpyDtoHAsync", host, address, nbytes, stream or LEGACY_STREAM)
 
@@ -256,7 +259,7 @@ def _cached_driver() -> Driver:
 
 
 def driver() -> Driver:
-    """The driver of this process. RuntimeError without CUDA, and in a child forked after its use."""
+    """The driver of this process; RuntimeError without CUDA, or where a fork has lost it."""
     fork.check()
     return _cached_driver()
 
@@ -268,3 +271,8 @@ def available() -> bool:
         return driver().device_count() > 0
     except RuntimeError:
         return False
+
+
+def pointer_device(address: int) -> int:
+    """The ordinal of the device that owns an address."""
+    return driver().device_of(address)

@@ -1,4 +1,4 @@
-"""Fork guard: a child forked after CUDA was initialised cannot use CUDA, so every use is refused."""
+"""Fork guard: a child forked after CUDA was initialised is refused every use of it."""
 
 from __future__ import annotations
 

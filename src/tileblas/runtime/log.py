@@ -11,7 +11,7 @@ _seen: set[object] = set()
 
 
 def once(kind: str, record: object, key: object = None) -> None:
-    """Print "tileblas <kind>: <record>" to stderr, once per kind and key (the record by default)."""
+    """Print "tileblas <kind>: <record>", once per kind and key (by default the record)."""
     if not enabled:
         return
     mark = (kind, record if key is None else key)

@@ -1,4 +1,4 @@
-"""Kernels: where kernel sources lie, their digest without importing them, and a kernel by its name."""
+"""Where kernel sources lie: their digest without importing them, and a kernel by its name."""
 
 from __future__ import annotations
 

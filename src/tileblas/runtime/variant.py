@@ -23,7 +23,7 @@ class Variant:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Options of Triton's compiler. Fusion is explicit: its default changes between versions."""
+        """Options of the compiler. Fusion is explicit: its default changes between versions."""
         return {
             "num_warps": self.num_warps,
             "num_stages": self.num_stages,

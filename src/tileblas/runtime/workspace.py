@@ -12,11 +12,12 @@ other; two executables instantiated from one capture must not run at the same ti
 
 from __future__ import annotations
 
+import functools
 import itertools
 import threading
 from typing import Any
 
-from tileblas.runtime.driver import PER_THREAD_STREAM, Driver
+from tileblas.runtime.driver import LEGACY_STREAM, PER_THREAD_STREAM, Driver
 
 # The smallest sizes, so that a stream rarely outgrows its workspace. A capture gets what it asks.
 PARTIAL_BYTES = 1 << 18
@@ -44,11 +45,13 @@ class Workspace:
         "partial_bytes",
         "pooled",
         "stream",
+        "thread",
         "users",
     )
 
-    def __init__(self, device: int, stream: int, owner: Any, partial_bytes: int, counters: int):
-        self.device, self.stream, self.owner = device, stream, owner
+    def __init__(self, key: Key, owner: Any, partial_bytes: int, counters: int) -> None:
+        self.device, self.stream, self.thread, _ = key
+        self.owner = owner
         self.partial_bytes, self.counters = partial_bytes, counters
         self.arrived = self.partial = 0
         self.pooled = False
@@ -101,7 +104,7 @@ class Workspaces:
 
     def _key(self, device: int, stream: int) -> Key:
         thread = self._thread_number() if stream == PER_THREAD_STREAM else 0
-        return device, stream, thread, self.driver.capturing(stream)
+        return device, stream or LEGACY_STREAM, thread, self.driver.capturing(stream)
 
     def _thread_number(self) -> int:
         """A number of this thread that no later thread gets, as thread identifiers can be."""
@@ -129,7 +132,6 @@ class Workspaces:
     def _allocate(
         self, key: Key, owner: Any, partial_bytes: int, counters: int, former: Workspace | None
     ) -> Workspace:
-        device, stream, _, _ = key
         if not _captured(key):
             partial_bytes = max(partial_bytes, PARTIAL_BYTES)
             counters = max(counters, COUNTERS)
@@ -137,9 +139,11 @@ class Workspaces:
             partial_bytes = max(partial_bytes, former.partial_bytes * 3 // 2)
             counters = max(counters, former.counters)
             owner = former.owner if owner is None else owner
-        space = Workspace(device, stream, owner, partial_bytes, counters)
+        space = Workspace(key, owner, partial_bytes, counters)
         head = -(-counters * _COUNTER_BYTES // _ALIGNMENT) * _ALIGNMENT
-        space.arrived, space.pooled = self.driver.allocate(head + partial_bytes, device, stream)
+        space.arrived, space.pooled = self.driver.allocate(
+            head + partial_bytes, space.device, space.stream
+        )
         space.partial = space.arrived + head
         return space
 
@@ -150,16 +154,28 @@ class Workspaces:
             self._retired.append(self._spaces.pop(key))
 
     def _free_retired(self) -> None:
-        """Free what was replaced, except what a thread is about to use or a capture would record."""
+        """Free what was replaced and is not about to be used."""
         waiting = []
         for space in self._retired:
-            if space.users or self.driver.capturing(space.stream):
+            if self._freeable(space):
+                with self.driver.current(space.device):
+                    self.driver.free(space.arrived, space.pooled, space.stream)
+            else:
                 waiting.append(space)
-                continue
-            with self.driver.current(space.device):
-                self.driver.free(space.arrived, space.pooled, space.stream)
         self._retired = waiting
+
+    def _freeable(self, space: Workspace) -> bool:
+        """No thread is about to launch with it, and here and now its stream can order the free."""
+        if space.users or space.thread not in (0, self._thread_number()):
+            return False
+        return not self.driver.capturing(space.stream)
 
 
 def _captured(key: Key) -> bool:
     return key[3] != 0
+
+
+@functools.cache
+def workspaces(driver: Driver) -> Workspaces:
+    """The workspaces of this driver."""
+    return Workspaces(driver)

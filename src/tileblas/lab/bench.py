@@ -1,0 +1,157 @@
+"""Benchmarks: each case timed beside its rival on one clock, checked, and held against the roofs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import tileblas
+from tileblas.backends.select import cuda_available
+from tileblas.core.results import is_out_of_memory
+from tileblas.lab import environment
+from tileblas.lab.cases import Case
+from tileblas.lab.device import Device
+from tileblas.lab.gauges import find_gauge
+from tileblas.lab.places import HostPlace, Place, device_place
+from tileblas.lab.problems import Accuracy, Problem, work
+from tileblas.lab.results import Measurement
+from tileblas.lab.rivals import Cublas, Rival, Scipy
+from tileblas.lab.roofs import Roofs, device_roofs, host_roofs
+from tileblas.lab.timing import Clock, DeviceClock, HostClock, Race, Repeats, race
+from tileblas.routines.registry import ROUTINES
+
+_OURS, _THEIRS = "tileblas", "rival"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Everything that a measurement needs on one backend. `note` says what is missing, if anything."""
+
+    backend: str
+    place: Place
+    clock: Clock
+    rival: Rival | None
+    roofs: Roofs | None
+    environment: Mapping[str, str]
+    note: str = ""
+
+    @property
+    def common(self) -> dict[str, str]:
+        """The columns that all rows share: how and where it was measured."""
+        return {"protocol": self.clock.description} | dict(self.environment)
+
+
+def host_bench() -> Bench:
+    """NumPy arrays on the CPU backend, beside SciPy."""
+    columns = environment.columns(on_device=False)
+    return Bench("cpu", HostPlace(), HostClock(), Scipy(), host_roofs(), columns)
+
+
+def device_bench(arrays: str = "auto") -> Bench:
+    """Device arrays of a library on the cuda backend, beside cuBLAS."""
+    place = device_place(arrays)
+    gauge = find_gauge(Device().bus_id())
+    clock = DeviceClock(place.stream or 0, gauge.read if gauge else None)
+    columns = environment.columns(on_device=True)
+    try:
+        cublas = Cublas(place)
+    except OSError as error:
+        return Bench("cuda", place, clock, None, None, columns, f"no rival and no roofs: {error}")
+    return Bench("cuda", place, clock, cublas, device_roofs(place, clock, cublas), columns)
+
+
+def open_bench(backend: str = "auto", arrays: str = "auto") -> Bench:
+    """The bench of a backend; "auto" is cuda where there is a GPU. ValueError for what is not timed."""
+    if backend == "auto":
+        backend = "cuda" if cuda_available() else "cpu"
+    if backend == "cpu":
+        return host_bench()
+    if backend != "cuda":
+        raise ValueError(f"backend {backend!r} is not timed; choose auto, cuda or cpu")
+    if not cuda_available():
+        raise ValueError("backend 'cuda' is not available here; `tileblas info` says why")
+    return device_bench(arrays)
+
+
+def run(
+    cases: Iterable[Case],
+    bench: Bench,
+    repeats: Repeats = Repeats(),  # noqa: B008  frozen
+    started: Callable[[Case], Any] = lambda case: None,
+) -> Iterator[Measurement]:
+    """Measure the cases one after another; one that cannot run leaves a row that says why."""
+    with tileblas.backend(bench.backend):
+        for case in cases:
+            started(case)
+            try:
+                yield measure(case, bench, repeats)
+            except Exception as error:
+                message = str(error) or type(error).__name__
+                if is_out_of_memory(error):
+                    message = "not enough memory"
+                yield Measurement(case, bench.backend, bench.place.library, problem=message)
+
+
+def measure(case: Case, bench: Bench, repeats: Repeats) -> Measurement:
+    """Check one case and its rival once each, then time both."""
+    spec = ROUTINES[case.routine]
+    problem = Problem(case, bench.place)
+    ours = problem.bind()
+    accuracy = problem.accuracy(ours)
+    theirs = bench.rival.bind(case, problem.operands) if bench.rival else None
+    their_accuracy = problem.accuracy(theirs) if theirs else None
+    calls = {_OURS: ours.call} | ({_THEIRS: theirs.call} if theirs else {})
+    result = race(calls, bench.clock, repeats)
+    time = result.timing(_OURS)
+    flops, size = work(case)
+    done, unit = (size, "GB/s") if spec.level < 3 else (flops, "GFLOP/s")
+    return Measurement(
+        case,
+        bench.backend,
+        bench.place.library,
+        unit=unit,
+        median=time.median,
+        minimum=time.minimum,
+        rate=done / time.median,
+        roof_share=least_seconds(case, bench.roofs) / time.median,
+        accuracy=accuracy,
+        passes=result.passes,
+        rounds=result.rounds,
+        short=result.short,
+        reading=getattr(bench.clock, "reading", None),
+        **(_rival_fields(bench.rival, result, their_accuracy) if theirs and bench.rival else {}),
+    )
+
+
+def _rival_fields(rival: Rival, result: Race, accuracy: Accuracy | None) -> dict[str, Any]:
+    time = result.timing(_THEIRS)
+    return {
+        "rival": f"{rival.name} {rival.version}",
+        "rival_median": time.median,
+        "rival_minimum": time.minimum,
+        "rival_accuracy": accuracy,
+        "ratio": result.ratio(_OURS, _THEIRS),
+    }
+
+
+def least_seconds(case: Case, roofs: Roofs | None) -> float:
+    """The least time that the roofs allow for one call; NaN where no roofs were measured."""
+    if roofs is None:
+        return math.nan
+    spec = ROUTINES[case.routine]
+    updates = spec.operands[spec.output].role != "new"
+    flops, size = work(case)
+    return roofs.seconds(flops, size, case.dtype, spec.level, updates)
+
+
+def split_by_time(
+    cases: Iterable[Case], roofs: Roofs | None, limit: float
+) -> tuple[list[Case], list[Case]]:
+    """Cases whose one call can take at most `limit` seconds, and the others."""
+    short: list[Case] = []
+    long: list[Case] = []
+    for case in cases:
+        (long if least_seconds(case, roofs) > limit else short).append(case)
+    return short, long

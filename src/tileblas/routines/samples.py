@@ -1,0 +1,65 @@
+"""Sample problems that cover every variant of a routine's kernels: for prebuilding and for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from tileblas.core.call import Problem, Scalar
+from tileblas.core.canon import canonical, new_output, result_operand
+from tileblas.core.dtypes import DTYPES, DType
+from tileblas.core.operand import Operand, c_strides
+from tileblas.core.spec import Spec
+from tileblas.routines.launch import Launch
+from tileblas.tuning.table import Table
+
+#: A small and a large size, so that the model picks every tile; each with a row length that keeps
+#: 16-byte alignment and one that does not.
+_SIZES = {1: (1 << 20,), 3: (64, 512, 4096)}
+_PADDING = (0, 1)
+
+_SCALARS = {"alpha": (Scalar("real"),), "beta": (Scalar("zero"), Scalar("real"))}
+
+
+def launches(spec: Spec, table: Table, dtypes: tuple[str, ...] | None = None) -> Iterator[Launch]:
+    """Launches of all sample problems of a routine, under an architecture's tuning table."""
+    for problem, aligned in problems(spec, dtypes):
+        yield from spec.plan(problem, table, aligned)
+
+
+def problems(
+    spec: Spec, dtypes: tuple[str, ...] | None = None
+) -> Iterator[tuple[Problem, bool]]:
+    """(problem, aligned) over dtypes, options, scalars, sizes and alignments."""
+    for name in dtypes or spec.dtypes:
+        dtype = DTYPES[name]
+        letters = [_letters(option.letters, dtype) for option in spec.options]
+        kinds = [_SCALARS[scalar] for scalar in spec.scalars]
+        for chosen, scalars, size, pad in product(
+            product(*letters), product(*kinds), _SIZES[spec.level], _PADDING
+        ):
+            options = {o.name: letter for o, letter in zip(spec.options, chosen, strict=True)}
+            values = dict(zip(spec.scalars, scalars, strict=True))
+            yield _problem(spec, dtype, options, values, size, pad), pad == 0
+
+
+def _letters(letters: str, dtype: DType) -> str:
+    """Real types have no conjugate transpose of their own."""
+    return letters if dtype.is_complex else letters.replace("C", "")
+
+
+def _problem(spec: Spec, dtype: DType, options, scalars, size: int, pad: int) -> Problem:
+    dims = (size,) * len(spec.dims)
+    operands = [_operand(dtype, (size,) * arg.ndim, pad) for arg in spec.arguments]
+    output = spec.operands[spec.output]
+    made = None
+    if output.role == "new":
+        shape = new_output(output, dict(zip(spec.dims, dims, strict=True)), ())
+        made = result_operand(output, shape, dtype)
+    return canonical(spec, operands, made, dims, (), options, scalars)
+
+
+def _operand(dtype: DType, shape: tuple[int, ...], pad: int) -> Operand:
+    """An operand at no address, its rows `pad` elements longer than they need be."""
+    padded = (*shape[:-1], shape[-1] + pad)
+    return Operand(0, dtype, shape, c_strides(padded), 0, 0, "", None)

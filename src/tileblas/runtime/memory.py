@@ -1,0 +1,219 @@
+"""Device memory of our own: DeviceArray, and copies between it and NumPy arrays.
+
+For NumPy operands that are computed on a GPU, and for results of callers whose library only shows
+its memory (DLPack, CUDA array interface).
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+import numpy as np
+
+from tileblas.runtime import dlpack, fork
+from tileblas.runtime.driver import LEGACY_STREAM, Driver, driver
+
+_ITEMSIZES = {name: bits // 8 for name, (_, bits) in dlpack.TYPES.items()}
+_NO_SYNCHRONISATION = -1  # a consumer's stream in DLPack: it takes care of the order itself
+
+
+class _Allocation:
+    """Memory on a device, given back in the order of its stream when the last reference goes."""
+
+    __slots__ = ("_device", "_driver", "_owner", "_pooled", "_stream", "address")
+
+    def __init__(self, on: Driver, nbytes: int, device: int, stream: int, owner: Any) -> None:
+        self.address = 0
+        self._driver, self._device, self._stream, self._owner = on, device, stream, owner
+        with on.current(device):
+            self.address, self._pooled = on.allocate(max(nbytes, 1), device, stream)
+
+    def __del__(self) -> None:
+        if not self.address or fork.lost or sys.is_finalizing():
+            return
+        with self._driver.current(self._device):
+            self._driver.free(self.address, self._pooled, self._stream)
+
+
+class DeviceArray:
+    """An array in device memory, readable by every library through DLPack or the CUDA interface.
+
+    `strides` are in elements, `dtype` is a name, `stream` the handle of the stream in whose order
+    the array was made and is given back.
+    """
+
+    __slots__ = ("_allocation", "address", "device", "dtype", "shape", "stream", "strides")
+
+    def __init__(
+        self,
+        allocation: _Allocation,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        dtype: str,
+        device: int,
+        stream: int,
+    ) -> None:
+        self._allocation = allocation
+        self.address = allocation.address
+        self.shape, self.strides, self.dtype = shape, strides, dtype
+        self.device, self.stream = device, stream
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * _ITEMSIZES[self.dtype]
+
+    def __repr__(self) -> str:
+        return f"DeviceArray(shape={self.shape}, dtype={self.dtype}, device=cuda:{self.device})"
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The CUDA array interface, version 3; it has no name for bfloat16."""
+        if self.dtype == "bfloat16":
+            raise AttributeError("the CUDA array interface has no bfloat16; use DLPack")
+        itemsize = _ITEMSIZES[self.dtype]
+        return {
+            "version": 3,
+            "shape": self.shape,
+            "typestr": np.dtype(self.dtype).str,
+            "data": (self.address if self.size else 0, False),
+            "strides": tuple(stride * itemsize for stride in self.strides),
+            "stream": self.stream or LEGACY_STREAM,
+        }
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return dlpack.CUDA, self.device
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A DLPack capsule; the consumer's stream waits for the work queued on this array's."""
+        if dl_device not in (None, self.__dlpack_device__()) or copy:
+            raise BufferError("DeviceArray is exported in place, on its own device, only")
+        if stream != _NO_SYNCHRONISATION:
+            self._order_before(stream or LEGACY_STREAM)
+        return dlpack.capsule(
+            self.address, self.shape, self.strides, self.dtype, self.__dlpack_device__(), self
+        )
+
+    def _order_before(self, consumer: int) -> None:
+        if consumer != (self.stream or LEGACY_STREAM):
+            driver().record_wait(self.stream, consumer)
+
+
+def empty(
+    shape: tuple[int, ...],
+    dtype: str,
+    device: int,
+    stream: int,
+    owner: Any = None,
+    *,
+    strides: tuple[int, ...] | None = None,
+    on: Driver | None = None,
+) -> DeviceArray:
+    """An array with undefined content, C-ordered unless dense `strides` (elements) are given.
+
+    `owner` keeps the stream alive. MemoryError names the bytes where the device has too few.
+    """
+    shape = tuple(int(n) for n in shape)
+    nbytes = math.prod(shape) * _ITEMSIZES[dtype]
+    allocation = _Allocation(on or driver(), nbytes, device, stream, owner)
+    return DeviceArray(
+        allocation, shape, strides or _c_strides(shape), dtype, device, stream or LEGACY_STREAM
+    )
+
+
+def from_host(
+    array: np.ndarray,
+    device: int,
+    stream: int,
+    dtype: str | None = None,
+    owner: Any = None,
+    *,
+    on: Driver | None = None,
+) -> DeviceArray:
+    """Copy a NumPy array to the device; the axes keep their order in memory, gaps are left out.
+
+    `dtype` says what the elements are where NumPy has no name for it (bfloat16 in uint16).
+    The copy is queued on the stream. Where the array lies in pinned memory it must not change, nor
+    be freed, before the stream has come so far.
+    """
+    on = on or driver()
+    dense = _dense(array)
+    strides = tuple(step // dense.itemsize for step in dense.strides)
+    name = dtype or dense.dtype.name
+    result = empty(dense.shape, name, device, stream, owner, strides=strides, on=on)
+    if dense.nbytes:
+        with on.current(device):
+            on.copy_to_device(result.address, dense.ctypes.data, dense.nbytes, stream)
+    return result
+
+
+def to_host(
+    array: DeviceArray, out: np.ndarray | None = None, *, on: Driver | None = None
+) -> np.ndarray:
+    """Copy an array to the host, into `out` where given, after all work queued on its stream.
+
+    bfloat16 comes as its bits, in uint16.
+    """
+    on = on or driver()
+    host = _host_like(array)
+    if out is not None and out.strides == host.strides:
+        host = out
+    if array.nbytes:
+        with on.current(array.device):
+            on.copy_to_host(host.ctypes.data, array.address, array.nbytes, array.stream)
+            on.synchronize(array.stream)
+    if out is None or out is host:
+        return host
+    out[...] = host
+    return out
+
+
+def copy_of(address: int, like: Any, stream: int = 0, *, on: Driver | None = None) -> DeviceArray:
+    """A copy of the dense device memory at `address`, which has the shape and so on of `like`."""
+    on = on or driver()
+    result = empty(
+        like.shape, str(like.dtype), like.device, stream, strides=tuple(like.strides), on=on
+    )
+    if result.nbytes:
+        with on.current(like.device):
+            on.copy_on_device(result.address, address, result.nbytes, stream)
+    return result
+
+
+def _dense(array: np.ndarray) -> np.ndarray:
+    """The array itself where its elements fill one block of memory, else a copy that does."""
+    if array.flags.forc:
+        return array
+    return array.copy(order="K")
+
+
+def _host_like(array: DeviceArray) -> np.ndarray:
+    """An uninitialised NumPy array with the shape and the dense strides of a device array."""
+    dtype = "uint16" if array.dtype == "bfloat16" else array.dtype
+    axes = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
+    block = np.empty([array.shape[axis] for axis in axes], dtype)
+    return block.transpose([axes.index(axis) for axis in range(array.ndim)])
+
+
+def _c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= max(extent, 1)
+    return tuple(reversed(strides))

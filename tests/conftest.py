@@ -1,0 +1,13 @@
+"""Tests that need a GPU, or Triton's interpreter in the whole process, are skipped elsewhere."""
+
+import pytest
+
+from tileblas import settings
+from tileblas.backends.select import cuda_available
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("gpu") and not cuda_available():
+        pytest.skip("needs a CUDA device")
+    if item.get_closest_marker("interpret") and not settings.interpreting():
+        pytest.skip("interprets: run in its own process, with TRITON_INTERPRET=1")
