@@ -84,12 +84,27 @@ def _axpy(problem: Problem, addresses: Sequence[int], alpha: complex) -> None:
 def _gemm(problem: Problem, addresses: Sequence[int], alpha: complex, beta: complex) -> None:
     """C := alpha A B + beta C: one BLAS call where the layouts allow it, else block by block."""
     (a, b), c = problem.inputs, problem.output
-    if all(blas.is_blas_matrix(v) for v in (a, b)) and blas.is_blas_output(c):
-        blas.gemm(
-            problem.dims, alpha, (a, addresses[0]), (b, addresses[1]), beta, (c, addresses[2])
-        )
+    if _is_nan(alpha) or _is_nan(beta):
+        _gemm_of_nan(problem, addresses, alpha, beta)
+    elif all(blas.is_blas_matrix(v) for v in (a, b)) and blas.is_blas_output(c):
+        pairs = list(zip((a, b, c), addresses, strict=True))
+        blas.gemm(problem.dims, alpha, pairs[0], pairs[1], beta, pairs[2])
     else:
         buffers.gemm(problem, addresses, alpha, beta)
+
+
+def _is_nan(value: complex) -> bool:
+    return value != value
+
+
+def _gemm_of_nan(problem: Problem, addresses: Sequence[int], alpha: complex, beta: complex) -> None:
+    """A NaN scalar makes every element NaN: OpenBLAS takes a complex (0, NaN) for 0."""
+    c = problem.output
+    if problem.dims[2] == 0 and not _is_nan(beta):
+        buffers.gemm(problem, addresses, 0.0, beta)
+        return
+    nan = complex("nan+nanj") if c.dtype.is_complex else float("nan")
+    buffers.store(c.dtype, numpy_view(addresses[2], c.dtype, c.shape, c.strides), nan)
 
 
 _MEMBER: dict[str, Callable[..., None]] = {

@@ -113,7 +113,8 @@ def round_scalar(value: Any, compute: str) -> float | complex:
 def widen(x: Any) -> np.ndarray:
     """The same values as float64 or complex128."""
     x = np.asarray(x)
-    return x.astype(np.complex128 if np.iscomplexobj(x) else np.float64)
+    with np.errstate(invalid="ignore"):  # a signalling NaN, in memory that nobody wrote
+        return x.astype(np.complex128 if np.iscomplexobj(x) else np.float64)
 
 
 def transposed(x: np.ndarray, letter: str) -> np.ndarray:

@@ -173,9 +173,9 @@ def _pointer_device(pointer: int) -> int:
     """The CUDA device that owns an address; a null pointer (empty array) counts as device 0."""
     if not pointer:
         return 0
-    from tileblas.runtime.driver import pointer_device
+    from tileblas.runtime.driver import driver
 
-    return pointer_device(pointer)
+    return driver().device_of(pointer)
 
 
 def _dlpack(array: Any) -> Operand:

@@ -123,14 +123,14 @@ def multiply_panels(
     COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_B: tl.constexpr, MATH: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
 ):  # fmt: skip
-    """op(A) op(B) over [0, k) as (re, im), accumulated in the compute type; im is re for real operands.
+    """op(A) op(B) over [0, k) as (re, im); im is re for real operands.
 
     Only the last step of a k that BLOCK_K does not divide is masked along k.
     """
     depth = tl.arange(0, BLOCK_K).to(tl.int64)
     a_offset = a_rows + depth[None, :] * a_k
     b_offset = depth[:, None] * b_k + b_cols
-    re = tl.zeros((BLOCK_M, BLOCK_N), tile.compute_type(a.dtype))
+    re = tl.zeros((BLOCK_M, BLOCK_N), accumulator_type(a.dtype, MATH))
     im = re
     for _ in range((k // BLOCK_K).to(tl.int32)):
         if COMPLEX:
@@ -157,9 +157,9 @@ def multiply_panels(
 @triton.jit
 def add_real(acc, a, a_offset, a_mask, b, b_offset, b_mask, MATH: tl.constexpr):
     """acc + A B for one step along k."""
-    a_value = tile.load(a, a_offset, a_mask)
-    b_value = tile.load(b, b_offset, b_mask)
-    return tl.dot(a_value, b_value, acc, input_precision=MATH, out_dtype=acc.dtype)
+    a_value = load_operand(a, a_offset, a_mask, MATH)
+    b_value = load_operand(b, b_offset, b_mask, MATH)
+    return dot(a_value, b_value, acc, MATH)
 
 
 @triton.jit
@@ -168,14 +168,39 @@ def add_complex(
     CONJ_A: tl.constexpr, CONJ_B: tl.constexpr, MATH: tl.constexpr,
 ):  # fmt: skip
     """(re, im) + op(A) op(B) for one step along k: four real products of planes."""
-    a_re, a_im = tile.load_pair(a, a_offset, a_mask)
-    b_re, b_im = tile.load_pair(b, b_offset, b_mask)
+    # Each plane is loaded by itself, with stride 2: then it goes to shared memory without passing through registers.
+    a_re = load_operand(a, 2 * a_offset, a_mask, MATH)
+    a_im = load_operand(a, 2 * a_offset + 1, a_mask, MATH)
+    b_re = load_operand(b, 2 * b_offset, b_mask, MATH)
+    b_im = load_operand(b, 2 * b_offset + 1, b_mask, MATH)
     if CONJ_A:
         a_im = -a_im
     if CONJ_B:
         b_im = -b_im
-    re = tl.dot(a_re, b_re, re, input_precision=MATH, out_dtype=re.dtype)
-    im = tl.dot(a_re, b_im, im, input_precision=MATH, out_dtype=re.dtype)
-    re = tl.dot(-a_im, b_im, re, input_precision=MATH, out_dtype=re.dtype)
-    im = tl.dot(a_im, b_re, im, input_precision=MATH, out_dtype=re.dtype)
+    re = dot(a_re, b_re, re, MATH)
+    re = dot(-a_im, b_im, re, MATH)
+    im = dot(a_re, b_im, im, MATH)
+    im = dot(a_im, b_re, im, MATH)
     return re, im
+
+
+@triton.jit
+def load_operand(pointer, offset, mask, MATH: tl.constexpr):
+    """Elements of A or B as the product takes them: in their own type, or in float64 for MATH = "fp64"."""
+    value = tile.load(pointer, offset, mask)
+    if MATH == "fp64":
+        value = value.to(tl.float64)
+    return value
+
+
+@triton.jit
+def dot(a_value, b_value, acc, MATH: tl.constexpr):
+    """acc + A B. Triton's own default for float32 is TF32, so the precision is always named."""
+    PRECISION: tl.constexpr = "ieee" if MATH == "fp64" else MATH
+    return tl.dot(a_value, b_value, acc, input_precision=PRECISION, out_dtype=acc.dtype)
+
+
+@triton.constexpr_function
+def accumulator_type(pointer_type, math):
+    """The compute type, or float64 where float32 operands are multiplied as float64."""
+    return tl.float64 if math == "fp64" else tile.compute_type(pointer_type)

@@ -1,1 +1,1 @@
-"""The lab measures tileblas: timing, rivals, roofs, benchmarks and the demo. The library never imports it."""
+"""The lab measures tileblas: timing, rivals, roofs, benchmarks, the demo. No library code uses it."""

@@ -1,4 +1,4 @@
-"""Benchmarks: each case timed beside its rival on one clock, checked, and held against the roofs."""
+"""Benchmarks: each case checked, timed beside its rival on one clock, and held against the roofs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OURS, _THEIRS = "tileblas", "rival"
 
 @dataclass(frozen=True)
 class Bench:
-    """Everything that a measurement needs on one backend. `note` says what is missing, if anything."""
+    """What a measurement needs on one backend. `note` says what is missing, if anything."""
 
     backend: str
     place: Place
@@ -53,7 +53,7 @@ def device_bench(arrays: str = "auto") -> Bench:
     """Device arrays of a library on the cuda backend, beside cuBLAS."""
     place = device_place(arrays)
     gauge = find_gauge(Device().bus_id())
-    clock = DeviceClock(place.stream or 0, gauge.read if gauge else None)
+    clock = DeviceClock(place.stream, gauge.read if gauge else None)
     columns = environment.columns(on_device=True)
     try:
         cublas = Cublas(place)
@@ -63,7 +63,7 @@ def device_bench(arrays: str = "auto") -> Bench:
 
 
 def open_bench(backend: str = "auto", arrays: str = "auto") -> Bench:
-    """The bench of a backend; "auto" is cuda where there is a GPU. ValueError for what is not timed."""
+    """The bench of a backend, "auto" being cuda where there is a GPU. ValueError for any other."""
     if backend == "auto":
         backend = "cuda" if cuda_available() else "cpu"
     if backend == "cpu":
@@ -78,7 +78,7 @@ def open_bench(backend: str = "auto", arrays: str = "auto") -> Bench:
 def run(
     cases: Iterable[Case],
     bench: Bench,
-    repeats: Repeats = Repeats(),  # noqa: B008  frozen
+    repeats: Repeats = Repeats(),
     started: Callable[[Case], Any] = lambda case: None,
 ) -> Iterator[Measurement]:
     """Measure the cases one after another; one that cannot run leaves a row that says why."""

@@ -1,4 +1,4 @@
-"""Which problems are measured: one Case each, the named lists of them, and how sizes are written."""
+"""Which problems are measured: a Case each, the named lists of them, and how sizes are written."""
 
 from __future__ import annotations
 
@@ -89,7 +89,13 @@ LISTS: dict[str, tuple[Rows, ...]] = {
     # The sizes at which a release is accepted on the H200, and those that show each dtype at work.
     "accept": (
         Rows("dot", powers(16, 28, 2), _REAL),
-        Rows("gemm", squares(4096), ("float64", "float16", "bfloat16", "float32"), _PRODUCTS, ("col",)),
+        Rows(
+            "gemm",
+            squares(4096),
+            ("float64", "float16", "bfloat16", "float32"),
+            _PRODUCTS,
+            ("col",),
+        ),
         Rows("gemm", squares(2048), _COMPLEX, ("NN",), ("col",)),
     ),
 }

@@ -1,4 +1,4 @@
-"""One GPU as measuring sees it: memory to overwrite, timed events, and the facts to report with times."""
+"""One GPU as measuring sees it: memory to overwrite, timed events, facts to report with times."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ class Device:
 
     def __init__(self, ordinal: int = 0) -> None:
         self._driver: Driver = driver()
+        self._ordinal = ordinal
         self.facts = self._driver.facts(ordinal)
         self._handle = self._driver.call("cuDeviceGet", ordinal)
         self._driver.call("cuCtxSetCurrent", self._driver.context(ordinal))
@@ -27,8 +28,9 @@ class Device:
     def read(self, pointer: int, size: int, stream: int) -> bytes:
         """Bytes of device memory, once the work queued on `stream` is done."""
         host = np.empty(size, np.uint8)
-        self.synchronize(stream)
-        self._driver.call("cuMemcpyDtoH", host.ctypes.data, pointer, size)
+        with self._driver.current(self._ordinal):  # the reader may be another thread
+            self._driver.copy_to_host(host.ctypes.data, pointer, size, stream)
+            self._driver.synchronize(stream)
         return host.tobytes()
 
     def fill(self, pointer: int, size: int, stream: int) -> None:

@@ -1,4 +1,4 @@
-"""What a measurement depends on: processor, GPU, driver and versions, as columns of every CSV row."""
+"""What a measurement depends on, as columns of every CSV row: processor, GPU, driver, versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The GPU's clock, power and driver version from NVML, read by ctypes; absent where NVML is absent."""
+"""The GPU's clock, power and driver version, read from NVML by ctypes where NVML is present."""
 
 from __future__ import annotations
 
@@ -25,9 +25,7 @@ class Gauge:
         self._device = ctypes.c_void_p()
         self._check(self._nvml.nvmlInit_v2())
         self._check(
-            self._nvml.nvmlDeviceGetHandleByPciBusId_v2(
-                bus_id.encode(), ctypes.byref(self._device)
-            )
+            self._nvml.nvmlDeviceGetHandleByPciBusId_v2(bus_id.encode(), ctypes.byref(self._device))
         )
 
     @staticmethod
@@ -37,9 +35,7 @@ class Gauge:
 
     def read(self) -> Reading:
         clock, power = ctypes.c_uint(), ctypes.c_uint()
-        self._check(
-            self._nvml.nvmlDeviceGetClockInfo(self._device, _SM_CLOCK, ctypes.byref(clock))
-        )
+        self._check(self._nvml.nvmlDeviceGetClockInfo(self._device, _SM_CLOCK, ctypes.byref(clock)))
         self._check(self._nvml.nvmlDeviceGetPowerUsage(self._device, ctypes.byref(power)))
         return Reading(clock.value, power.value / 1000)
 

@@ -1,6 +1,6 @@
-"""Where the operands of a measurement live: NumPy on the host; torch, CuPy or our own device memory.
+"""Where the operands of a measurement live: NumPy on the host, or the memory of a GPU.
 
-A place makes arrays, moves them to and from the host, and names the stream on which work on them
+A place makes arrays, brings parts of them to the host, and names the stream on which work on them
 is queued. Random values are standard normal: zeros or small integers would let a GPU clock higher.
 """
 
@@ -13,101 +13,95 @@ from typing import Any, Protocol
 import numpy as np
 
 from tileblas.core.dtypes import DTYPES, numpy_dtype
-
-DEVICE_LIBRARIES = ("torch", "cupy", "tileblas")
+from tileblas.lab.device import Device
+from tileblas.runtime import memory
 
 _PERIOD = 1 << 22  # random values made on the host repeat after so many: making more costs seconds
 
 
 class Place(Protocol):
-    """The operations on arrays that the lab needs; `stream` is a CUDA handle, None on the host."""
+    """The operations on arrays that the lab needs; `stream` is a CUDA handle, 0 the legacy one."""
 
     library: str
-    stream: int | None
+    stream: int
 
-    def normal(self, shape: tuple[int, ...], dtype: str, seed: int) -> Any: ...
+    def normal(self, shape: tuple[int, ...], dtype: str, seed: int, order: str = "C") -> Any:
+        """Standard normal values; each component of a complex number is one."""
 
-    def from_host(self, array: np.ndarray) -> Any: ...
+    def from_host(self, array: np.ndarray) -> Any:
+        """A C-ordered copy of a NumPy array."""
 
     def to_host(self, array: Any) -> np.ndarray: ...
 
-    def transposed(self, array: Any) -> Any: ...
+    def part(self, vector: Any, start: int, stop: int) -> np.ndarray:
+        """A piece of a vector, on the host."""
+
+    def take(self, array: Any, index: list[int], axis: int = 0) -> np.ndarray:
+        """Some elements, rows or columns, on the host."""
 
     def pointer(self, array: Any) -> int: ...
 
-    def rows(self, array: Any, index: list[int]) -> np.ndarray: ...
 
-    def assign(self, target: Any, source: Any) -> None: ...
-
-
-def host_normal(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
-    """Standard normal values in C order; each component of a complex number is one."""
+def host_normal(shape: tuple[int, ...], dtype: str, seed: int, order: str = "C") -> np.ndarray:
+    """Standard normal values as a NumPy array."""
     row = DTYPES[dtype]
-    random = np.random.default_rng(seed)
-    width = 2 if row.is_complex else 1
-    size = width * int(np.prod(shape, dtype=np.int64))
     working = np.dtype(row.compute)
-    values = random.standard_normal(min(size, _PERIOD), dtype=working.type)
+    size = int(np.prod(shape, dtype=np.int64)) * (2 if row.is_complex else 1)
+    values = np.random.default_rng(seed).standard_normal(min(size, _PERIOD), dtype=working.type)
     if size > _PERIOD:
         values = np.resize(values, size)
-    if row.is_complex:
-        return values.view(numpy_dtype(row)).reshape(shape)
-    return values.astype(numpy_dtype(row), copy=False).reshape(shape)
+    kind = numpy_dtype(row)
+    values = values.view(kind) if row.is_complex else values.astype(kind, copy=False)
+    return values.reshape(shape, order="F" if order == "F" else "C")
 
 
 class HostPlace:
     """NumPy arrays."""
 
     library = "numpy"
-    stream = None
+    stream = 0
 
-    def normal(self, shape, dtype, seed):
-        return host_normal(shape, dtype, seed)
+    def normal(self, shape, dtype, seed, order="C"):
+        return host_normal(shape, dtype, seed, order)
 
     def from_host(self, array):
-        return array.copy(order="K")
+        return array.copy()
 
     def to_host(self, array):
-        return array
+        return np.asarray(array)
 
-    def transposed(self, array):
-        return array.T
+    def part(self, vector, start, stop):
+        return vector[start:stop]
+
+    def take(self, array, index, axis=0):
+        return np.take(array, index, axis)
 
     def pointer(self, array):
         return array.ctypes.data
 
-    def rows(self, array, index):
-        return array[index]
-
-    def assign(self, target, source):
-        target[...] = source
-
 
 class TorchPlace:
-    """torch tensors on a CUDA device, on torch's current stream."""
+    """torch tensors on the current CUDA device, on torch's current stream."""
 
     library = "torch"
 
-    def __init__(self, device: int = 0) -> None:
+    def __init__(self) -> None:
         import torch
 
         self._torch = torch
-        self._device = torch.device("cuda", device)
-        self.stream = torch.cuda.current_stream(self._device).cuda_stream
+        self.stream = torch.cuda.current_stream().cuda_stream
 
-    def normal(self, shape, dtype, seed):
-        generator = self._torch.Generator(self._device).manual_seed(seed)
+    def normal(self, shape, dtype, seed, order="C"):
+        generator = self._torch.Generator("cuda").manual_seed(seed)
+        stored = shape[::-1] if order == "F" else shape
         kind = getattr(self._torch, dtype)
-        made = self._torch.randn(shape, dtype=kind, device=self._device, generator=generator)
+        made = self._torch.randn(stored, dtype=kind, device="cuda", generator=generator)
         if DTYPES[dtype].is_complex:
             made *= 2**0.5  # torch halves the variance of each component
-        return made
+        return made.mT if order == "F" else made
 
     def from_host(self, array):
-        if array.dtype.name == "bfloat16":
-            bits = self._torch.from_numpy(array.view(np.int16))
-            return bits.to(self._device).view(self._torch.bfloat16)
-        return self._torch.from_numpy(array).to(self._device)
+        return self._torch.from_numpy(np.ascontiguousarray(array)).cuda()
 
     def to_host(self, array):
         if array.dtype == self._torch.bfloat16:
@@ -115,17 +109,15 @@ class TorchPlace:
             return bits.view(numpy_dtype(DTYPES["bfloat16"]))
         return array.cpu().numpy()
 
-    def transposed(self, array):
-        return array.mT
+    def part(self, vector, start, stop):
+        return self.to_host(vector[start:stop])
+
+    def take(self, array, index, axis=0):
+        chosen = self._torch.tensor(index, device="cuda")
+        return self.to_host(array.index_select(axis, chosen))
 
     def pointer(self, array):
         return array.data_ptr()
-
-    def rows(self, array, index):
-        return self.to_host(array[index])
-
-    def assign(self, target, source):
-        target.copy_(source)
 
 
 class CupyPlace:
@@ -139,43 +131,75 @@ class CupyPlace:
         self._cupy = cupy
         self.stream = cupy.cuda.get_current_stream().ptr
 
-    def normal(self, shape, dtype, seed):
+    def normal(self, shape, dtype, seed, order="C"):
         row = DTYPES[dtype]
         if dtype == "bfloat16":
-            raise TypeError("CuPy has no bfloat16; use torch's arrays")
+            raise TypeError("CuPy has no bfloat16; measure it with --arrays torch or tileblas")
+        stored = shape[::-1] if order == "F" else shape
         random = self._cupy.random.default_rng(seed)
-        components = (*shape, 2) if row.is_complex else shape
+        components = (*stored, 2) if row.is_complex else stored
         values = random.standard_normal(components, dtype=row.compute)
-        if row.is_complex:
-            return values.view(dtype)[..., 0]
-        return values.astype(dtype, copy=False)
+        made = values.view(dtype)[..., 0] if row.is_complex else values.astype(dtype, copy=False)
+        return made.T if order == "F" else made
 
     def from_host(self, array):
-        return self._cupy.asarray(array)
+        return self._cupy.asarray(array, order="C")
 
     def to_host(self, array):
         return self._cupy.asnumpy(array)
 
-    def transposed(self, array):
-        return array.T
+    def part(self, vector, start, stop):
+        return self.to_host(vector[start:stop])
+
+    def take(self, array, index, axis=0):
+        return self.to_host(self._cupy.take(array, self._cupy.asarray(index), axis))
 
     def pointer(self, array):
         return array.data.ptr
 
-    def rows(self, array, index):
-        return self.to_host(array[index])
 
-    def assign(self, target, source):
-        target[...] = source
+class OwnPlace:
+    """Device memory of our own, where no array library is installed; the legacy stream."""
+
+    library = "tileblas"
+    stream = 0
+
+    def __init__(self) -> None:
+        self._device = Device()
+
+    def normal(self, shape, dtype, seed, order="C"):
+        return memory.from_host(host_normal(shape, dtype, seed, order), 0, self.stream)
+
+    def from_host(self, array):
+        return memory.from_host(np.ascontiguousarray(array), 0, self.stream)
+
+    def to_host(self, array):
+        return memory.to_host(array)
+
+    def part(self, vector, start, stop):
+        kind = numpy_dtype(DTYPES[vector.dtype])
+        count = min(stop, vector.shape[0]) - start
+        address = vector.address + start * kind.itemsize
+        return np.frombuffer(self._device.read(address, count * kind.itemsize, self.stream), kind)
+
+    def take(self, array, index, axis=0):
+        return np.take(self.to_host(array), index, axis)
+
+    def pointer(self, array):
+        return array.address
 
 
-_DEVICE_PLACES: dict[str, Callable[[], Place]] = {"torch": TorchPlace, "cupy": CupyPlace}
+DEVICE_PLACES: dict[str, Callable[[], Place]] = {
+    "torch": TorchPlace,
+    "cupy": CupyPlace,
+    "tileblas": OwnPlace,
+}
 
 
 def device_place(library: str = "auto") -> Place:
-    """Arrays on the GPU by the named library; "auto" takes the first of torch, CuPy, our own."""
+    """Arrays on the GPU by the named library; "auto" takes torch, else CuPy, else our own."""
     if library == "auto":
-        library = next((name for name in _DEVICE_PLACES if find_spec(name)), "tileblas")
-    if library not in _DEVICE_PLACES:
-        raise ValueError(f"no arrays of {library!r}; choose from {', '.join(_DEVICE_PLACES)}")
-    return _DEVICE_PLACES[library]()
+        library = next((name for name in ("torch", "cupy") if find_spec(name)), "tileblas")
+    if library not in DEVICE_PLACES:
+        raise ValueError(f"no arrays of {library!r}; there are {', '.join(DEVICE_PLACES)}")
+    return DEVICE_PLACES[library]()

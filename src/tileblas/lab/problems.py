@@ -65,9 +65,8 @@ class Problem:
         return tuple(sizes[axis] for axis in axes)
 
     def _stored(self, shape: tuple[int, ...], seed: int) -> Any:
-        if self.case.layout == "col":
-            return self.place.transposed(self.place.normal(shape[::-1], self.case.dtype, seed))
-        return self.place.normal(shape, self.case.dtype, seed)
+        order = "F" if self.case.layout == "col" else "C"
+        return self.place.normal(shape, self.case.dtype, seed, order)
 
     def bind(self) -> Bound:
         """The call of tileblas itself."""
@@ -80,9 +79,20 @@ class Problem:
             keywords["alpha"] = ALPHA[self.case.routine]
         return Bound(lambda: function(*arguments, **keywords), self.place.to_host)
 
+    def output(self, bound: Bound) -> np.ndarray:
+        """Run a call once and bring all that it computed to the host."""
+        returned = bound.call()
+        if self._returns_scalar:
+            return np.asarray(bound.value(returned))
+        return self.place.to_host(self.operands[self.spec.operands[self.spec.output].name])
+
+    @property
+    def _returns_scalar(self) -> bool:
+        return self.spec.operands[self.spec.output].ndim == 0
+
     def accuracy(self, bound: Bound) -> Accuracy:
         """Run a call once and compare what it computed with the higher-precision reference."""
-        if self.spec.level == 1 and self.spec.operands[self.spec.output].role == "new":
+        if self._returns_scalar:
             expected = self._dot_reference()
             result = np.asarray(bound.value(bound.call()))
             scale = expected.gauge
@@ -100,8 +110,8 @@ class Problem:
             n, x, y = self.case.dims[0], self.operands["x"], self.operands["y"]
 
             def part(start: int) -> Reference:
-                span = slice(start, start + _CHUNK)
-                vectors = {"x": self.place.to_host(x[span]), "y": self.place.to_host(y[span])}
+                pieces = (self.place.part(v, start, start + _CHUNK) for v in (x, y))
+                vectors = dict(zip("xy", pieces, strict=True))
                 return reference(self.case.routine, vectors, {}, {}, self.dtype.compute)
 
             with ThreadPoolExecutor() as pool:
@@ -116,26 +126,20 @@ class Problem:
 
     def _sampled_vector(self):
         index = _sample(self.case.dims[0], _SAMPLED_ELEMENTS)
-        vectors = {name: self.place.rows(v, index) for name, v in self.operands.items()}
+        vectors = {name: self.place.take(v, index) for name, v in self.operands.items()}
         scalars = {"alpha": ALPHA[self.case.routine]}
         expected = reference(self.case.routine, vectors, scalars, {}, self.dtype.compute)
         output = self.operands[self.spec.operands[self.spec.output].name]
-        return lambda: self.place.rows(output, index), expected
+        return lambda: self.place.take(output, index), expected
 
     def _sampled_product(self):
         m, n, k = self.case.dims
         rows = _sample(m, _SAMPLED_ROWS)
         columns = _sample(n, max(1, _SAMPLED_TERMS // (len(rows) * k)))
-        a = self._take(self.operands["a"], rows, self.options["trans_a"] == "N")
-        b = self._take(self.operands["b"], columns, self.options["trans_b"] != "N")
+        a = self.place.take(self.operands["a"], rows, axis=int(self.options["trans_a"] != "N"))
+        b = self.place.take(self.operands["b"], columns, axis=int(self.options["trans_b"] == "N"))
         expected = reference("gemm", {"a": a, "b": b}, {}, self.options, self.dtype.compute)
-        return lambda: self.place.rows(self.operands["c"], rows)[:, columns], expected
-
-    def _take(self, matrix: Any, index: list[int], by_row: bool) -> np.ndarray:
-        """Some rows of a stored matrix, or some columns, on the host."""
-        if by_row:
-            return self.place.rows(matrix, index)
-        return self.place.rows(self.place.transposed(matrix), index).T
+        return lambda: self.place.take(self.operands["c"], rows)[:, columns], expected
 
 
 def _sample(n: int, count: int) -> list[int]:

@@ -57,7 +57,7 @@ class Measurement:
 
 
 class CsvFile:
-    """Rows in a file, each written when it is measured, and complete in itself by `common` columns."""
+    """Rows in a file, each written when it is measured; `common` columns make it complete."""
 
     def __init__(self, path: Path, common: Mapping[str, str]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The rivals that tileblas is timed against, called directly: SciPy's BLAS on the CPU, cuBLAS on a GPU.
+"""The rivals of tileblas, called directly: SciPy's BLAS on the CPU, cuBLAS on a GPU.
 
 Each is given what it does best with: SciPy Fortran-ordered arrays, so that f2py copies nothing;
 cuBLAS a warm handle, 32 MiB of workspace, an explicit stream, device pointer mode where a scalar
@@ -61,15 +61,11 @@ class ColumnProduct:
         return rows_a, rows_b, self.m
 
 
-def column_product(
-    case: Case, operands: Mapping[str, Any], transposed: Callable[[Any], Any]
-) -> ColumnProduct:
-    """A product as column-major: one stored by rows becomes the transposed product."""
+def column_product(case: Case, a: Any, b: Any, c: Any) -> ColumnProduct:
+    """A product by columns: one stored by rows is the transposed product of the same memory."""
     (m, n, k), (trans_a, trans_b) = case.dims, case.trans
-    a, b, c = operands["a"], operands["b"], operands["c"]
     if case.layout == "row":
-        a, b, c = transposed(b), transposed(a), transposed(c)
-        m, n, trans_a, trans_b = n, m, trans_b, trans_a
+        return ColumnProduct(trans_b, trans_a, n, m, k, b, a, c)
     return ColumnProduct(trans_a, trans_b, m, n, k, a, b, c)
 
 
@@ -77,7 +73,6 @@ class Scipy:
     """scipy.linalg.blas, the f2py wrappers of the BLAS that SciPy is built with."""
 
     name = "SciPy"
-    _TRANS = {"N": 0, "T": 1, "C": 2}
 
     def __init__(self) -> None:
         import scipy
@@ -97,11 +92,12 @@ class Scipy:
             name = "dot"
         function = getattr(blas, row.letter + name)
         if case.routine == "gemm":
-            p = column_product(case, operands, lambda array: array.T)
-            trans_a, trans_b = self._TRANS[p.trans_a], self._TRANS[p.trans_b]
-            return Bound(
-                lambda: function(1.0, p.a, p.b, 0.0, p.c, trans_a, trans_b, overwrite_c=1)
-            )
+            # The transposed view of an array stored by rows is the same memory by columns.
+            matrices = (operands[name] for name in "abc")
+            by_columns = (m if case.layout == "col" else m.T for m in matrices)
+            p = column_product(case, *by_columns)
+            trans_a, trans_b = _TRANS[p.trans_a], _TRANS[p.trans_b]
+            return Bound(lambda: function(1.0, p.a, p.b, 0.0, p.c, trans_a, trans_b, overwrite_c=1))
         x, y = operands["x"], operands["y"]
         if case.routine == "axpy":
             return Bound(lambda: function(x, y, a=ALPHA["axpy"]))
@@ -151,9 +147,7 @@ class Cublas:
         self._result = self._device.allocate(16)
         version = ctypes.c_int()
         self._check(
-            self._library.cublasGetVersion_v2(
-                self._handle(_HOST_POINTERS), ctypes.byref(version)
-            )
+            self._library.cublasGetVersion_v2(self._handle(_HOST_POINTERS), ctypes.byref(version))
         )
         v = version.value
         self.version = f"{v // 10000}.{v // 100 % 100}.{v % 100}"
@@ -196,7 +190,7 @@ class Cublas:
     def _read_result(self, dtype: str) -> np.ndarray:
         """The scalar that the last dot left on the device."""
         kind = numpy_dtype(DTYPES[dtype])
-        stored = self._device.read(self._result, kind.itemsize, self._place.stream or 0)
+        stored = self._device.read(self._result, kind.itemsize, self._place.stream)
         return np.frombuffer(stored, kind)[0]
 
     def _address(self, array: Any) -> ctypes.c_void_p:
@@ -232,19 +226,18 @@ class Cublas:
 
     def _gemm(self, case: Case, operands: Mapping[str, Any]) -> Bound:
         row = DTYPES[case.dtype]
-        p = column_product(case, operands, self._place.transposed)
-        a, b, c = (self._address(array) for array in (p.a, p.b, p.c))
+        p = column_product(case, *(self._address(operands[name]) for name in "abc"))
         lda, ldb, ldc = p.leading
         shape = (_TRANS[p.trans_a], _TRANS[p.trans_b], p.m, p.n, p.k)
         one, zero = _scalar(row.name, 1.0), _scalar(row.name, 0.0)
         if row.letter in "hb":
             kind = _CUDA_TYPE[row.name]
             name = "cublasGemmEx"
-            arguments = (*shape, one, a, kind, lda, b, kind, ldb, zero, c, kind, ldc)
+            arguments = (*shape, one, p.a, kind, lda, p.b, kind, ldb, zero, p.c, kind, ldc)
             arguments += (_COMPUTE_32F, _GEMM_DEFAULT)
         else:
             name = f"cublas{row.letter.upper()}gemm_v2"
-            arguments = (*shape, one, a, lda, b, ldb, zero, c, ldc)
+            arguments = (*shape, one, p.a, lda, p.b, ldb, zero, p.c, ldc)
         return Bound(self._packed(name, _HOST_POINTERS, *arguments))
 
 

@@ -1,4 +1,4 @@
-"""Measured roofs of this machine: memory bandwidth and arithmetic rate, against which times are held.
+"""Measured roofs of this machine: the memory bandwidth and arithmetic rate that times are held to.
 
 A roof is what vendor code reaches here at a good size, so a kernel can come out a little above one.
 Reading and updating memory have separate roofs, since their best rates differ. All are in bytes or
@@ -98,16 +98,14 @@ def _host_product(dtype: str) -> float:
     row = DTYPES[dtype]
     working = row.name if row.letter in "sdcz" else row.compute
     n = _HOST_ORDER
-    a = host_normal((n, n), working, 0).T
+    a = host_normal((n, n), working, 0, "F")
     c = np.zeros_like(a)
     gemm = get_blas_funcs("gemm", (a,))
     seconds = best_seconds(lambda: gemm(1.0, a, a, 0.0, c, overwrite_c=1), HostClock())
     return 2 * n**3 * (4 if row.is_complex else 1) / seconds
 
 
-def _device_vectors(
-    routine: str, passes: int, place: Place, clock: Clock, cublas: Cublas
-) -> float:
+def _device_vectors(routine: str, passes: int, place: Place, clock: Clock, cublas: Cublas) -> float:
     case = Case(routine, (_DEVICE_LENGTH,), "float64")
     vectors = {name: place.normal(case.dims, case.dtype, i) for i, name in enumerate("xy")}
     bound = cublas.bind(case, vectors)
@@ -120,14 +118,14 @@ def _device_copy(place: Place, clock: Clock) -> float:
     device, size = Device(), 8 * _DEVICE_LENGTH
     source, target = (place.normal((_DEVICE_LENGTH,), "float64", i) for i in range(2))
     addresses = place.pointer(target), place.pointer(source)
-    seconds = best_seconds(lambda: device.copy(*addresses, size, place.stream or 0), clock)
+    seconds = best_seconds(lambda: device.copy(*addresses, size, place.stream), clock)
     return 2 * size / seconds
 
 
 def _device_product(dtype: str, n: int, place: Place, clock: Clock, cublas: Cublas) -> float:
     case = Case("gemm", (n, n, n), dtype, "TN", "col")
-    matrices = {name: place.normal((n, n), dtype, i) for i, name in enumerate("abc")}
-    bound = cublas.bind(case, {name: place.transposed(m) for name, m in matrices.items()})
+    matrices = {name: place.normal((n, n), dtype, i, "F") for i, name in enumerate("abc")}
+    bound = cublas.bind(case, matrices)
     assert bound is not None
     flops = 2 * n**3 * (4 if DTYPES[dtype].is_complex else 1)
     return flops / best_seconds(bound.call, clock)

@@ -1,4 +1,4 @@
-"""The measuring protocol: contestants interleaved in shuffled rounds on one clock, medians over passes.
+"""The measuring protocol: contestants interleaved in shuffled rounds, medians over passes.
 
 A *round* runs every contestant once, in a shuffled order; a *pass* is many rounds. Reported are the
 median of the pass medians and the fastest repetition: where a power limit slows the typical one,
@@ -19,7 +19,7 @@ from tileblas.lab.device import Device
 
 Call = Callable[[], Any]
 
-#: Bytes overwritten before each repetition on a device: several times any L2 of today (H200: 60 MB).
+#: Bytes overwritten before each call on a device: more than any L2 of today (H200: 60 MB).
 FLUSH_BYTES = 256 << 20
 
 
@@ -32,7 +32,7 @@ class Clock(Protocol):
 
 
 class HostClock:
-    """Wall time of calls that return when their work is done; caches stay as the last call left them."""
+    """Wall time of calls that return when they are done; caches stay as the last call left them."""
 
     description = "host clock, warm caches"
 
@@ -132,7 +132,7 @@ class Race:
         return Timing(median(median(one) for one in passes), min(min(one) for one in passes))
 
     def ratio(self, name: str, rival: str) -> float:
-        """How many times faster than `rival` `name` is: median over rounds of their times' ratio."""
+        """How many times faster `name` is than `rival`: the median over rounds."""
         ours, theirs = self.seconds[name], self.seconds[rival]
         return median(
             their / max(our, 1e-12)
@@ -144,10 +144,10 @@ class Race:
 def race(
     contestants: Mapping[str, Call],
     clock: Clock,
-    repeats: Repeats = Repeats(),  # noqa: B008  frozen
+    repeats: Repeats = Repeats(),
     seed: int = 0,
 ) -> Race:
-    """Time every contestant on `clock`, interleaved, after one round to warm up and one to probe."""
+    """Time every contestant, interleaved, after one round to warm up and one to probe."""
     calls = list(contestants.values())
     clock.run(calls)
     passes, rounds, short = repeats.choose(clock.run(calls))

@@ -14,7 +14,6 @@ import hashlib
 import importlib.metadata
 import json
 import os
-import tempfile
 import threading
 import time
 import warnings
@@ -131,11 +130,6 @@ def _load(name: str) -> Compiled | None:
         return None
 
 
-def on_disk(variant: Variant, kernels: Kernels = KERNELS) -> bool:
-    """Whether the cache folder has a file for the variant."""
-    return _path(key(variant, kernels)).is_file()
-
-
 def _discard(path: Path) -> None:
     with contextlib.suppress(OSError):  # another process was first, or the folder is read-only
         path.unlink()
@@ -146,13 +140,12 @@ def _store(name: str, compiled: Compiled) -> None:
     try:
         path = _path(name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+        temporary = path.with_suffix(f".{os.urandom(8).hex()}")
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(encode(compiled))
+            temporary.write_bytes(encode(compiled))
             os.replace(temporary, path)
         except BaseException:
-            _discard(Path(temporary))
+            _discard(temporary)
             raise
     except OSError as error:
         _warn(error)
@@ -192,7 +185,7 @@ def decode(data: bytes) -> Compiled:
         raise ValueError("checksum does not match")
     manifest, _, cubin = body.partition(b"\n")
     fields = json.loads(manifest)
-    if fields.pop("format") != FORMAT:
+    if fields.pop("format", None) != FORMAT:
         raise ValueError("another format")
     fields["parameters"] = tuple(fields["parameters"])
     return Compiled(cubin=cubin, **fields)

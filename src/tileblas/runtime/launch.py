@@ -117,7 +117,9 @@ class Packing:
         if missing:
             raise ValueError(f"{launch.kernel} needs {missing}, which are not in {order}")
         self.uses_workspace = bool(launch.partial_bytes or launch.counters)
-        values = order + WORKSPACE if self.uses_workspace else order
+        # A kernel that takes a workspace it does not need is given null pointers.
+        self.nulls = () if self.uses_workspace else (0,) * len(WORKSPACE)
+        values = order + WORKSPACE
         moved = [a for a in launch.arguments if a.kind == POINTER and a.value[1]]
         fixed = [a for a in launch.arguments if a.slot is None]
         formats = [_slot_format(launch, slot) for slot in values] + ["Q"] * len(moved)
@@ -210,7 +212,7 @@ class PreparedLaunch:
                 return self(stream, owner, *values)
         stream = stream or LEGACY_STREAM
         if not self._packing.uses_workspace:
-            return self._queue(stream, values)
+            return self._queue(stream, (*values, *self._packing.nulls))
         space = self._spaces.acquire(
             self._device, stream, owner, self._partial_bytes, self._counters
         )

@@ -1,0 +1,83 @@
+"""`tileblas demo`: the bench of two routines, a real computation, and the kernels without a GPU."""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Console
+from rich.text import Text
+
+import tileblas
+from tileblas.lab import bench, cases, checks, digits, interpreted, tables
+
+_DTYPES = ("float32", "float64")
+_SHOWN = 4  # components drawn
+
+
+def run(console: Console) -> bool:
+    """Run all parts on this machine's best backend; whether everything was right."""
+    start = time.perf_counter()
+    opened = bench.open_bench()
+    device = opened.environment["device"]
+    console.print(Text(f"tileblas {tileblas.__version__} on the {opened.backend} backend, {device}"))
+    good = [_benchmarks(console, opened), _digits(console, opened)]
+    if opened.backend != "cuda":
+        good.append(_interpreter(console))
+    console.print(Text(f"\nDone in {time.perf_counter() - start:.0f} s."))
+    return all(good)
+
+
+def _benchmarks(console: Console, opened: bench.Bench) -> bool:
+    console.print(Text("\n1. How fast: timings beside the rival", style="bold"))
+    rows = tables.measured(console, cases.listed("demo"), opened)
+    tables.print_bench(console, rows, opened)
+    return all(row.good for row in rows)
+
+
+def _digits(console: Console, opened: bench.Bench) -> bool:
+    console.print(Text("\n2. Real input: principal components of handwritten digits", style="bold"))
+    found = []
+    with tileblas.backend(opened.backend), tables.new_progress(console) as bar:
+        for dtype in _DTYPES:
+            task = bar.add_task(f"power iteration, {dtype}", total=None)
+            found.append(
+                digits.principal_components(
+                    digits.load_images(dtype),
+                    opened.place,
+                    lambda step, change, task=task: bar.update(task, completed=step),
+                )
+            )
+    console.print(tables.components_table(found))
+    console.print(Text(f"The first {_SHOWN} components, 8 x 8 pixels each:\n"))
+    console.print(Text(tables.images_text(found[-1].vectors[:_SHOWN].tolist(), 8)))
+    console.print()
+    for one in found:
+        verdict = "agrees with" if one.good else "DIFFERS from"
+        console.print(
+            Text(
+                f"{one.dtype}: {one.steps} steps; {verdict} NumPy's SVD: singular values to "
+                f"{one.error:.0e}, sine of the angle between the spans {one.angle:.0e}",
+                style="" if one.good else "bold red",
+            )
+        )
+    return all(one.good for one in found)
+
+
+def _interpreter(console: Console) -> bool:
+    console.print(Text("\n3. No GPU here: the GPU kernels, interpreted on the CPU", style="bold"))
+    reason = checks.why_absent("interpret")
+    if reason:
+        console.print(Text(f"skipped: {reason}", style="yellow"))
+        return True
+    with tables.new_progress(console) as bar:
+        task = bar.add_task("Triton kernels in the interpreter", total=len(interpreted.CASES))
+        found = interpreted.agreement(lambda done, total: bar.update(task, completed=done))
+    console.print(tables.agreement_table(found))
+    console.print(
+        Text(
+            "interpreter: time of one call, which says nothing of a GPU. Errors as above; both must "
+            "be within the bar of a backward-stable sum. difference: relative, of the two results.",
+            style="dim",
+        )
+    )
+    return all(one.good for one in found)

@@ -1,0 +1,236 @@
+"""What measurements and checks look like in a terminal: numbers with units, and tables of them."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from tileblas.check.runner import Report, Row
+from tileblas.lab.bench import Bench, run
+from tileblas.lab.cases import Case
+from tileblas.lab.digits import Components
+from tileblas.lab.interpreted import Agreement
+from tileblas.lab.problems import Accuracy
+from tileblas.lab.results import CsvFile, Earlier, Measurement
+
+_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_WIDTH_OF_FILES = 140
+_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
+
+
+def new_console(stderr: bool = False) -> Console:
+    """A console as wide as the terminal; wide enough for every table where output goes elsewhere."""
+    console = Console(stderr=stderr, highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console = Console(stderr=stderr, highlight=False, width=_WIDTH_OF_FILES)
+    return console
+
+
+def new_progress(console: Console) -> Progress:
+    """A bar with counts and the time gone by, which vanishes when it is done."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+    )
+
+
+def new_table(title: str, columns: Sequence[tuple[str, str]]) -> Table:
+    """An empty table; each column is its heading and "left" or "right"."""
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    for heading, justify in columns:
+        table.add_column(heading, justify="right" if justify == "right" else "left")
+    return table
+
+
+def time_text(seconds: float) -> str:
+    """Seconds in the unit that suits them."""
+    if math.isnan(seconds):
+        return "-"
+    scale, unit = next((row for row in _TIMES if seconds >= row[0]), _TIMES[-1])
+    return f"{_three_digits(seconds / scale)} {unit}"
+
+
+def rate_text(rate: float, unit: str) -> str:
+    """A rate in bytes or flops per second, the prefix chosen by its size: "4.2 TB/s"."""
+    if math.isnan(rate):
+        return "-"
+    scale, prefix = next((row for row in _PREFIXES if rate >= row[0]), (1.0, ""))
+    return f"{_three_digits(rate / scale)} {prefix}{unit}"
+
+
+def bytes_text(size: float) -> str:
+    """A number of bytes."""
+    return rate_text(size, "B") if size else "0 B"
+
+
+def _three_digits(value: float) -> str:
+    return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
+
+
+def _percent(share: float) -> str:
+    return "-" if math.isnan(share) else f"{share:.0%}"
+
+
+def _times(ratio: float) -> str:
+    return "-" if math.isnan(ratio) else f"{ratio:.2f}x"
+
+
+def bench_table(
+    rows: Sequence[Measurement], rival: str = "rival", earlier: Earlier | None = None
+) -> Table:
+    """One line a case; * marks times from the short form of the protocol."""
+    left, right = "left", "right"
+    columns = [("routine", left), ("size", right), ("dtype", left), ("form", left)]
+    columns += [("backend", left), ("median", right), ("min", right), ("rate", right)]
+    columns += [("of roof", right), ("error", right), (rival, right), ("ratio", right)]
+    columns += [("vs earlier", right)] if earlier else []
+    table = new_table("", columns)
+    for row in rows:
+        table.add_row(*_bench_cells(row), *([_times(earlier.ratio(row))] if earlier else []))
+    return table
+
+
+def _bench_cells(row: Measurement) -> list[str | Text]:
+    case = row.case
+    named: list[str | Text] = [case.routine, case.size, case.dtype, case.form, row.backend]
+    if row.accuracy is None:
+        return [*named, Text("not measured", style="red"), *[""] * 6]
+    mark = "*" if row.short else ""
+    return [
+        *named,
+        time_text(row.median) + mark,
+        time_text(row.minimum),
+        rate_text(row.rate, "B/s" if row.unit == "GB/s" else "FLOP/s"),
+        _percent(row.roof_share),
+        error_text(row.accuracy),
+        time_text(row.rival_median) + (mark if row.rival else ""),
+        _times(row.ratio),
+    ]
+
+
+def error_text(accuracy: Accuracy) -> Text:
+    """A relative error, marked where it is beyond the hard bar."""
+    if accuracy.good:
+        return Text(f"{accuracy.error:.1e}")
+    return Text(f"{accuracy.error:.1e} WRONG", style="bold red")
+
+
+def measured(
+    console: Console, cases: Sequence[Case], bench: Bench, csv: CsvFile | None = None
+) -> list[Measurement]:
+    """Measure cases under a progress bar, writing each row as it comes."""
+    rows = []
+    with new_progress(console) as bar:
+        task = bar.add_task("measuring", total=len(cases))
+        for row in run(cases, bench, started=lambda case: bar.update(task, description=str(case))):
+            rows.append(row)
+            if csv is not None:
+                csv.write(row)
+            bar.advance(task)
+    return rows
+
+
+def print_bench(
+    console: Console, rows: Sequence[Measurement], bench: Bench, earlier: Earlier | None = None
+) -> None:
+    """The table of a bench, and below it what one must know to read it."""
+    rival = bench.rival.name if bench.rival else "rival"
+    console.print(bench_table(rows, rival, earlier))
+    for row in rows:
+        if row.problem:
+            console.print(Text(f"{row.case}: {row.problem}", style="red"))
+        if row.rival_accuracy and not row.rival_accuracy.good:
+            console.print(Text(f"{row.case}: {row.rival} is outside the error bar", style="yellow"))
+    console.print(Text(f"{bench.environment['device']}; {bench.clock.description}.", style="dim"))
+    console.print(Text(_EXPLAINED, style="dim"))
+    if any(row.short for row in rows):
+        console.print(Text(_SHORT, style="dim"))
+    if bench.note:
+        console.print(Text(bench.note, style="yellow"))
+
+
+def check_table(report: Report) -> Table:
+    """Routine by dtype: cases, and the largest error over the hard bar, which 1 just meets."""
+    dtypes = list(dict.fromkeys(row.dtype for row in report.rows if row.dtype))
+    columns = [("routine", "left"), *((dtype, "right") for dtype in dtypes), ("refusals", "right")]
+    cases = sum(row.cases for row in report.rows)
+    title = f"{report.backend}: {cases} cases of the {report.grid} grid in {report.seconds:.0f} s"
+    table = new_table(title, columns)
+    found = {(row.routine, row.dtype): row for row in report.rows}
+    for routine in dict.fromkeys(row.routine for row in report.rows):
+        cells = [_check_cell(found.get((routine, dtype))) for dtype in (*dtypes, "")]
+        table.add_row(routine, *cells)
+    return table
+
+
+def _check_cell(row: Row | None) -> Text:
+    if row is None:
+        return Text("-")
+    if not row.passed:
+        return Text(f"{len(row.failures)} of {row.cases} FAILED", style="bold red")
+    return Text(f"{row.cases}, {row.worst:.2f}" if row.dtype else f"{row.cases}", style="green")
+
+
+def components_table(found: Sequence[Components]) -> Table:
+    """Each component's share of the variance beside NumPy's, for every precision."""
+    columns = [("component", "right"), ("NumPy's SVD", "right")]
+    for one in found:
+        columns += [(one.dtype, "right"), ("difference", "right")]
+    table = new_table("", columns)
+    for i, share in enumerate(found[0].reference_explained):
+        cells = []
+        for one in found:
+            difference = abs(one.explained[i] - one.reference_explained[i])
+            cells += [f"{one.explained[i]:.4%}", f"{difference:.0e}"]
+        table.add_row(str(i + 1), f"{share:.4%}", *cells)
+    return table
+
+
+def images_text(vectors: Sequence[Sequence[float]], side: int) -> str:
+    """Square images side by side in shades of grey, each stretched to its own range."""
+    lines = []
+    for row in range(side):
+        pieces = []
+        for vector in vectors:
+            low, high = min(vector), max(vector)
+            pixels = vector[row * side : (row + 1) * side]
+            level = ((p - low) / ((high - low) or 1) * (len(_SHADES) - 1) for p in pixels)
+            pieces.append("".join(2 * _SHADES[round(float(x))] for x in level))
+        lines.append("    ".join(pieces))
+    return "\n".join(lines)
+
+
+def agreement_table(found: Sequence[Agreement]) -> Table:
+    """The interpreted kernels and the CPU backend on the same problems."""
+    columns = [("routine", "left"), ("size", "right"), ("dtype", "left"), ("form", "left")]
+    columns += [("interpreter", "right"), ("its error", "right"), ("error on cpu", "right")]
+    table = new_table("", [*columns, ("difference", "right"), ("", "left")])
+    for one in found:
+        case = one.case
+        verdict = Text("agree", style="green") if one.good else Text("WRONG", style="bold red")
+        table.add_row(
+            *(case.routine, case.size, case.dtype, case.form, time_text(one.seconds)),
+            *(error_text(one.interpreted), error_text(one.cpu), f"{one.difference:.1e}", verdict),
+        )
+    return table
+
+
+_SHADES = " ░▒▓█"
+_EXPLAINED = (
+    "of roof: the least time that the measured bandwidth and rate allow, over the median; above "
+    "100 % where operands stay in a cache. error: against a higher-precision reference, relative "
+    "to sum |x||y| for dot, Frobenius norm otherwise (products: on sampled rows). ratio: how many "
+    "times faster than the rival, the median over rounds that ran both."
+)
+_SHORT = "*: one call takes over 50 ms, so fewer repetitions in one pass."

@@ -1,0 +1,68 @@
+"""The grids of `tileblas check`: every routine and dtype, case by case against the oracle."""
+
+import pytest
+
+import tileblas as tb
+from tileblas.check import grids, runner
+from tileblas.check.guards import POISONS, CupyLibrary, TorchLibrary
+from tileblas.check.refusals import REFUSALS, refused
+from tileblas.core.dtypes import DTYPES
+from tileblas.routines.registry import ROUTINES
+
+each_row = pytest.mark.parametrize(
+    ("routine", "dtype"),
+    [(name, dtype) for name, spec in ROUTINES.items() for dtype in spec.dtypes],
+)
+
+
+def failures(cases, library=None, every_poison=True):
+    """What went wrong, one line a case."""
+    lines = []
+    for i, case in enumerate(cases):
+        poisons = POISONS if every_poison else POISONS[i % 3 : i % 3 + 1]
+        verdict = runner.check_case(case, library, poisons)
+        if not verdict.passed:
+            lines.append(f"{case.id}: {verdict.message}")
+    return lines
+
+
+@each_row
+def test_every_case_of_the_backends_grid(backend, routine, dtype):
+    name = runner.GRIDS[backend]
+    cases = list(grids.grid(routine, dtype, name))
+    assert len(cases) > 40
+    assert failures(cases, every_poison=backend != "interpret") == []
+
+
+def test_netlibs_whole_grid_of_gemm(cpu):
+    """17496 calls; the other dtypes are thinned, `tileblas check --grid netlib` runs them all."""
+    assert failures(grids.grid("gemm", "float64", "netlib"), every_poison=False) == []
+
+
+@pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.id)
+def test_wrong_calls_are_refused_and_write_nothing(cpu, refusal):
+    assert refused(refusal, runner.NumpyLibrary()) is None
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["torch", "cupy"])
+@each_row
+def test_every_case_on_device_arrays(name, routine, dtype):
+    pytest.importorskip(name)
+    if (name, dtype) == ("cupy", "bfloat16"):
+        pytest.skip("CuPy has no bfloat16")
+    library = {"torch": TorchLibrary, "cupy": CupyLibrary}[name]()
+    cases = grids.grid(routine, dtype, runner.GRIDS["cuda"])
+    suited = [case for case in cases if library.negative_strides or not case.has_negative_strides]
+    assert failures(suited, library) == []
+    wrong = [refused(refusal, library) for refusal in REFUSALS if refusal.routine == routine]
+    assert [line for line in wrong if line] == []
+
+
+def test_a_run_reports_a_row_for_each_routine_and_dtype(cpu):
+    report = runner.run(["dot", "axpy", "gemm"], "cpu", grid="interpret")
+    assert report.passed, [line for row in report.rows for line in row.failures]
+    rows = [(row.routine, row.dtype) for row in report.rows]
+    assert rows == [(name, dtype) for name in ROUTINES for dtype in (*DTYPES, "")]
+    assert all(row.cases and row.seconds > 0 and row.worst <= 1 for row in report.rows)
+    assert tb.settings.chosen_backend() == "cpu"
