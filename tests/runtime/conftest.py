@@ -92,7 +92,7 @@ class FakeCuda:
         def recorded(*arguments):
             self.calls.append((name, *arguments))
             code = self.failing.get(name)
-            return (code,) if code else value(*arguments)
+            return (code, None) if code else value(*arguments)
 
         return recorded
 

@@ -28,7 +28,7 @@ PTX = """
 .reqntid 128
 {
 	.param .b32 not_of_the_entry;
-"""  # noqa: E101, W191 - as Triton prints it
+"""
 
 
 def test_compiles_for_sm_90(scale, kernels):
@@ -104,7 +104,7 @@ def test_arguments_out_of_order_are_refused(scale, kernels):
 
 
 def test_unknown_kernel(scale, kernels):
-    with pytest.raises(LookupError, match="no kernel 'scale.sqale_kernel'"):
+    with pytest.raises(LookupError, match=r"no kernel 'scale\.sqale_kernel'"):
         compile_launch(dataclasses.replace(scale, kernel="scale.sqale_kernel"), SM90, kernels)
 
 
@@ -113,7 +113,7 @@ def test_other_tritons_are_refused(scale, kernels, monkeypatch, version):
     import triton
 
     monkeypatch.setattr(triton, "__version__", version)
-    with pytest.raises(CompileError, match="have 3.6 to 3.9"):
+    with pytest.raises(CompileError, match=r"have 3\.6 to 3\.9"):
         compile_launch(scale, SM90, kernels)
 
 

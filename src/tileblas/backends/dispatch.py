@@ -74,7 +74,13 @@ def call(
         if len(_memo) >= _REMEMBERED:
             _memo.pop(next(iter(_memo)), None)
         _memo[key] = prepared
-    return _run(prepared, operands, values, stream)
+    output = _output(prepared, operands, stream)
+    if prepared.run is not None:
+        names = spec.argument_names
+        named = {n: o for n, o in zip(names, operands, strict=True) if o is not None}
+        named[spec.output_name] = output
+        prepared.run(named, values, stream)
+    return returned(output, fresh=prepared.new_shape is not None)
 
 
 def _ingest(spec: Spec, arrays: Sequence[Any]) -> list[Operand | None]:
@@ -136,27 +142,16 @@ def _prepare(
     return Prepared(spec, problem, dtype, new_shape, run)
 
 
-def _run(
-    prepared: Prepared,
-    operands: Sequence[Operand | None],
-    scalars: Mapping[str, Scalar],
-    stream: Any,
-) -> Any:
+def _output(prepared: Prepared, operands: Sequence[Operand | None], stream: Any) -> Operand:
+    """The output: a new array, or the given one, which must not have come to meet an input."""
     spec = prepared.spec
-    named = {
-        arg.name: operand
-        for arg, operand in zip(spec.arguments, operands, strict=True)
-        if operand is not None
-    }
-    name = spec.operands[spec.output].name
     if prepared.new_shape is not None:
-        named[name] = new_array(operands[0], prepared.new_shape, prepared.dtype, stream)  # type: ignore[arg-type]
-    else:
-        output = named[name]
-        for other in operands:
-            if other is not None and other is not output and ranges_meet(output, other):
-                check.check_aliasing(spec, spec.operands[spec.output], output, operands)
-                break
-    if prepared.run is not None:
-        prepared.run(named, scalars, stream)
-    return returned(named[name], fresh=prepared.new_shape is not None)
+        assert operands[0] is not None
+        return new_array(operands[0], prepared.new_shape, prepared.dtype, stream)
+    output = operands[spec.output]
+    assert output is not None
+    for other in operands:
+        if other is not None and other is not output and ranges_meet(output, other):
+            check.check_aliasing(spec, spec.operands[spec.output], output, operands)
+            break
+    return output

@@ -20,7 +20,7 @@ def runner(call: Callable[..., Any], spec: Spec, options: Any, math: str | None)
     """The function that stages operands, repeats the call on the device, fetches the output."""
 
     def run(operands: Mapping[str, Operand], scalars: Mapping[str, Scalar], stream: Any) -> None:
-        output = spec.operands[spec.output].name
+        output = spec.output_name
         beta = scalars.get("beta")
         arrays: list[Any] = []
         for arg in spec.arguments:

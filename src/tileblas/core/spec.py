@@ -70,14 +70,19 @@ class Spec:
     widens: bool = False  # half inputs may meet a float32 output
     dtypes: tuple[str, ...] = tuple(DTYPES)
     family: str = ""
+    # Derived: what the caller passes, and which of the operands is the output.
     arguments: tuple[Arg, ...] = field(init=False)
+    argument_names: tuple[str, ...] = field(init=False)
     output: int = field(init=False)
+    output_name: str = field(init=False)
 
     def __post_init__(self) -> None:
         given = tuple(arg for arg in self.operands if arg.role != "new")
         object.__setattr__(self, "arguments", given)
         outputs = [i for i, arg in enumerate(self.operands) if arg.is_output]
+        object.__setattr__(self, "argument_names", tuple(arg.name for arg in given))
         object.__setattr__(self, "output", outputs[0])
+        object.__setattr__(self, "output_name", self.operands[outputs[0]].name)
         object.__setattr__(self, "family", self.family or self.name)
 
     def __repr__(self) -> str:

@@ -12,42 +12,41 @@ def axpy_kernel(
     COMPLEX: tl.constexpr, CONJ_X: tl.constexpr, NEGATE: tl.constexpr, CONJ_ALPHA: tl.constexpr,
     ALPHA_KIND: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """y := (+-) alpha op(x) + y, for each batch member. With alpha = 0, x is not read and y is not touched."""
+    """y := (+-) alpha op(x) + y, for each batch member, one block of it a program.
+
+    With alpha = 0, x is not read and y is not touched.
+    """
     batch = tl.program_id(0) // blocks
     block = tl.program_id(0) % blocks
     x = tile.batch_base(x, batch, inner, x_b0, x_b1, COMPLEX)
     y = tile.batch_base(y, batch, inner, y_b0, y_b1, COMPLEX)
-    alpha_re, alpha_im = tile.load_scalar(alpha, alpha_im, tile.compute_type(y.dtype), ALPHA_KIND)
+    alpha = tile.load_scalar(alpha, alpha_im, tile.compute_type(y.dtype), ALPHA_KIND)
+    if tile.is_zero(alpha):
+        return
+    alpha = tile.orient(alpha, NEGATE, CONJ_ALPHA)
 
-    if tile.is_nonzero(alpha_re, alpha_im):
-        if CONJ_ALPHA:
-            alpha_im = -alpha_im
-        if NEGATE:
-            alpha_re = -alpha_re
-            alpha_im = -alpha_im
-        i = block.to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-        x_offset = i * x_inc
-        y_offset = i * y_inc
-        if (block + 1).to(tl.int64) * BLOCK <= n:
-            update(x, x_offset, y, y_offset, alpha_re, alpha_im, None, COMPLEX, CONJ_X, ALPHA_KIND)
-        else:
-            update(x, x_offset, y, y_offset, alpha_re, alpha_im, i < n, COMPLEX, CONJ_X, ALPHA_KIND)
+    i = block.to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    if (block + 1).to(tl.int64) * BLOCK <= n:
+        update(alpha, x, i * x_inc, y, i * y_inc, None, COMPLEX, CONJ_X, ALPHA_KIND)
+    else:
+        update(alpha, x, i * x_inc, y, i * y_inc, i < n, COMPLEX, CONJ_X, ALPHA_KIND)
 
 
 @triton.jit
 def update(
-    x, x_offset, y, y_offset, alpha_re, alpha_im, mask,
+    alpha, x, x_offset, y, y_offset, mask,
     COMPLEX: tl.constexpr, CONJ_X: tl.constexpr, ALPHA_KIND: tl.constexpr,
 ):  # fmt: skip
-    """y := alpha op(x) + y for one block."""
+    """y := alpha op(x) + y on one block."""
     if COMPLEX:
         x_re, x_im = tile.load_pair(x, x_offset, mask)
         y_re, y_im = tile.load_pair(y, y_offset, mask)
         if CONJ_X:
             x_im = -x_im
-        re, im = tile.scale_pair(alpha_re, alpha_im, x_re, x_im, ALPHA_KIND)
+        re, im = tile.scale_pair(alpha, x_re, x_im, ALPHA_KIND)
         tile.store_pair(y, y_offset, re + y_re, im + y_im, mask)
     else:
-        x_value = tile.load(x, x_offset, mask).to(alpha_re.dtype)
-        y_value = tile.load(y, y_offset, mask).to(alpha_re.dtype)
-        tile.store(y, y_offset, alpha_re * x_value + y_value, mask)
+        COMPUTE: tl.constexpr = tile.compute_type(y.dtype)
+        x_value = tile.load(x, x_offset, mask).to(COMPUTE)
+        y_value = tile.load(y, y_offset, mask).to(COMPUTE)
+        tile.store(y, y_offset, tile.scale(alpha, x_value) + y_value, mask)

@@ -1,4 +1,4 @@
-"""The tile GEMM: C := (+-) alpha op(A) op(B) + beta C for any strides, on tensor cores where the type has them."""
+"""The tile GEMM: C := (+-) alpha op(A) op(B) + beta C, for any strides."""
 
 import triton
 import triton.language as tl
@@ -10,13 +10,15 @@ from tileblas.kernels import tile
 def gemm_kernel(
     a, b, c, alpha, alpha_im, beta, beta_im, m, n, k, a_m, a_k, b_k, b_n, c_m, c_n,
     inner, a_b0, a_b1, b_b0, b_b1, c_b0, c_b1,
-    COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_B: tl.constexpr, NEGATE: tl.constexpr,
-    CONJ_SCALARS: tl.constexpr, ALPHA_KIND: tl.constexpr, BETA_KIND: tl.constexpr, MATH: tl.constexpr,
+    COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_B: tl.constexpr,
+    NEGATE: tl.constexpr, CONJ_SCALARS: tl.constexpr,
+    ALPHA_KIND: tl.constexpr, BETA_KIND: tl.constexpr, MATH: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr,
 ):  # fmt: skip
-    """C := (+-) alpha op(A) op(B) + beta C, one BLOCK_M x BLOCK_N tile of one batch member a program.
+    """C := (+-) alpha op(A) op(B) + beta C, for each batch member, one tile of C a program.
 
-    With alpha = 0 or k = 0 the product is dropped and A and B are not read; with beta = 0, C is not read.
+    With alpha = 0 or k = 0 the product is dropped and A and B are not read; with beta = 0, C is
+    not read.
     """
     batch, row, col = locate_tile(m, n, BLOCK_M, BLOCK_N, GROUP_M)
     a = tile.batch_base(a, batch, inner, a_b0, a_b1, COMPLEX)
@@ -27,29 +29,27 @@ def gemm_kernel(
     c = tile.advance(c, row * c_m + col * c_n, COMPLEX)
 
     COMPUTE: tl.constexpr = tile.compute_type(a.dtype)
-    alpha_re, alpha_im = tile.load_scalar(alpha, alpha_im, COMPUTE, ALPHA_KIND)
-    beta_re, beta_im = tile.load_scalar(beta, beta_im, COMPUTE, BETA_KIND)
-    if CONJ_SCALARS:
-        alpha_im = -alpha_im
-        beta_im = -beta_im
-    if NEGATE:
-        alpha_re = -alpha_re
-        alpha_im = -alpha_im
-    k = tl.where(tile.is_nonzero(alpha_re, alpha_im), k, 0)
-    if (k == 0) & tile.is_one(beta_re, beta_im):
+    alpha = tile.load_scalar(alpha, alpha_im, COMPUTE, ALPHA_KIND)
+    beta = tile.load_scalar(beta, beta_im, COMPUTE, BETA_KIND)
+    k = tl.where(tile.is_zero(alpha), 0, k)
+    if (k == 0) & tile.is_one(beta):
         return  # C stays as it is, bit for bit
+    alpha = tile.orient(alpha, NEGATE, CONJ_SCALARS)
+    beta = tile.orient(beta, False, CONJ_SCALARS)
 
-    # A mask narrows loads and stores to single elements, so tiles inside C run without any.
+    # A mask narrows loads and stores, so tiles that lie inside C run without one.
     inside = (row + BLOCK_M <= m) & (col + BLOCK_N <= n)
     if inside:
         update_tile(
-            a, b, c, alpha_re, alpha_im, beta_re, beta_im, m - row, n - col, k, a_m, a_k, b_k, b_n, c_m, c_n,
-            COMPLEX, CONJ_A, CONJ_B, ALPHA_KIND, BETA_KIND, MATH, BLOCK_M, BLOCK_N, BLOCK_K, MASKED=False,
+            a, b, c, alpha, beta, m - row, n - col, k, a_m, a_k, b_k, b_n, c_m, c_n,
+            COMPLEX, CONJ_A, CONJ_B, ALPHA_KIND, BETA_KIND, MATH,
+            BLOCK_M, BLOCK_N, BLOCK_K, MASKED=False,
         )  # fmt: skip
     else:
         update_tile(
-            a, b, c, alpha_re, alpha_im, beta_re, beta_im, m - row, n - col, k, a_m, a_k, b_k, b_n, c_m, c_n,
-            COMPLEX, CONJ_A, CONJ_B, ALPHA_KIND, BETA_KIND, MATH, BLOCK_M, BLOCK_N, BLOCK_K, MASKED=True,
+            a, b, c, alpha, beta, m - row, n - col, k, a_m, a_k, b_k, b_n, c_m, c_n,
+            COMPLEX, CONJ_A, CONJ_B, ALPHA_KIND, BETA_KIND, MATH,
+            BLOCK_M, BLOCK_N, BLOCK_K, MASKED=True,
         )  # fmt: skip
 
 
@@ -57,13 +57,14 @@ def gemm_kernel(
 def locate_tile(m, n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, GROUP_M: tl.constexpr):
     """(batch member, first row, first column) of this program's tile.
 
-    Consecutive programs walk down GROUP_M tiles before they step one to the right, so that the tiles in flight
-    share panels of A and B in L2.
+    Consecutive programs go down GROUP_M tiles before they step one to the right, so that the
+    tiles in flight share panels of A and B in L2.
     """
     tiles_m = tl.cdiv(m, BLOCK_M).to(tl.int32)
     tiles_n = tl.cdiv(n, BLOCK_N).to(tl.int32)
     batch = tl.program_id(0) // (tiles_m * tiles_n)
     index = tl.program_id(0) % (tiles_m * tiles_n)
+
     group_size = GROUP_M * tiles_n
     group_row = index // group_size * GROUP_M
     group_rows = tl.minimum(tiles_m - group_row, GROUP_M)
@@ -74,46 +75,51 @@ def locate_tile(m, n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, GROUP_M: tl.
 
 @triton.jit
 def update_tile(
-    a, b, c, alpha_re, alpha_im, beta_re, beta_im, m, n, k, a_m, a_k, b_k, b_n, c_m, c_n,
+    a, b, c, alpha, beta, m, n, k, a_m, a_k, b_k, b_n, c_m, c_n,
     COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_B: tl.constexpr,
     ALPHA_KIND: tl.constexpr, BETA_KIND: tl.constexpr, MATH: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, MASKED: tl.constexpr,
 ):  # fmt: skip
-    """Update the tile of C at `c`, with m rows and n columns of C from there on; k = 0 drops the product."""
+    """C := alpha op(A) op(B) + beta C on one tile, with m rows and n columns left from its corner.
+
+    k = 0 drops the product.
+    """
     rows = tl.arange(0, BLOCK_M).to(tl.int64)[:, None]
     cols = tl.arange(0, BLOCK_N).to(tl.int64)[None, :]
+    old_mask = rows < tl.where(tile.is_zero(beta), 0, m)
     row_mask = None
     col_mask = None
-    c_mask = None
+    mask = None
     if MASKED:
         row_mask = rows < m
         col_mask = cols < n
-        c_mask = row_mask & col_mask
+        mask = row_mask & col_mask
+        old_mask &= col_mask
+
     re, im = multiply_panels(
         a, rows * a_m, row_mask, b, cols * b_n, col_mask, k, a_k, b_k,
         COMPLEX, CONJ_A, CONJ_B, MATH, BLOCK_M, BLOCK_N, BLOCK_K,
     )  # fmt: skip
-    c_offset = rows * c_m + cols * c_n
-    old_mask = rows < tl.where(tile.is_nonzero(beta_re, beta_im), m, 0)
-    if MASKED:
-        old_mask &= col_mask
+    offset = rows * c_m + cols * c_n
     if COMPLEX:
-        re, im = tile.scale_pair(alpha_re, alpha_im, re, im, ALPHA_KIND)
+        re, im = tile.scale_pair(alpha, re, im, ALPHA_KIND)
         old_re, old_im = 0.0, 0.0
         if BETA_KIND != "zero":
-            old_re, old_im = tile.load_pair(c, c_offset, old_mask)
-            old_re, old_im = tile.scale_pair(beta_re, beta_im, old_re, old_im, BETA_KIND)
-        tile.store_pair(c, c_offset, add_product(old_re, re, k), add_product(old_im, im, k), c_mask)
+            old_re, old_im = tile.load_pair(c, offset, old_mask)
+            old_re, old_im = tile.scale_pair(beta, old_re, old_im, BETA_KIND)
+        re = add_product(old_re, re, k)
+        im = add_product(old_im, im, k)
+        tile.store_pair(c, offset, re, im, mask)
     else:
         old = 0.0
         if BETA_KIND != "zero":
-            old = beta_re * tile.load(c, c_offset, old_mask).to(re.dtype)
-        tile.store(c, c_offset, add_product(old, alpha_re * re, k), c_mask)
+            old = tile.scale(beta, tile.load(c, offset, old_mask).to(re.dtype))
+        tile.store(c, offset, add_product(old, tile.scale(alpha, re), k), mask)
 
 
 @triton.jit
 def add_product(old, product, k):
-    """old + product, or old alone where the product is dropped: then it may be 0 NaN."""
+    """old + product; old alone where k = 0, since alpha times an empty sum may be NaN."""
     return tl.where(k == 0, old, old + product)
 
 
@@ -125,7 +131,7 @@ def multiply_panels(
 ):  # fmt: skip
     """op(A) op(B) over [0, k) as (re, im); im is re for real operands.
 
-    Only the last step of a k that BLOCK_K does not divide is masked along k.
+    Only the last step, where BLOCK_K does not divide k, is masked along k.
     """
     depth = tl.arange(0, BLOCK_K).to(tl.int64)
     a_offset = a_rows + depth[None, :] * a_k
@@ -148,7 +154,9 @@ def multiply_panels(
             a_mask &= row_mask
             b_mask &= col_mask
         if COMPLEX:
-            re, im = add_complex(re, im, a, a_offset, a_mask, b, b_offset, b_mask, CONJ_A, CONJ_B, MATH)
+            re, im = add_complex(
+                re, im, a, a_offset, a_mask, b, b_offset, b_mask, CONJ_A, CONJ_B, MATH
+            )
         else:
             re = add_real(re, a, a_offset, a_mask, b, b_offset, b_mask, MATH)
     return re, im
@@ -168,7 +176,8 @@ def add_complex(
     CONJ_A: tl.constexpr, CONJ_B: tl.constexpr, MATH: tl.constexpr,
 ):  # fmt: skip
     """(re, im) + op(A) op(B) for one step along k: four real products of planes."""
-    # Each plane is loaded by itself, with stride 2: then it goes to shared memory without passing through registers.
+    # Each plane is loaded by itself, with stride 2: split pairs would pass through registers on
+    # their way to shared memory, and spill.
     a_re = load_operand(a, 2 * a_offset, a_mask, MATH)
     a_im = load_operand(a, 2 * a_offset + 1, a_mask, MATH)
     b_re = load_operand(b, 2 * b_offset, b_mask, MATH)
@@ -186,7 +195,7 @@ def add_complex(
 
 @triton.jit
 def load_operand(pointer, offset, mask, MATH: tl.constexpr):
-    """Elements of A or B as the product takes them: in their own type, or in float64 for MATH = "fp64"."""
+    """Elements of A or B in the type they are multiplied in."""
     value = tile.load(pointer, offset, mask)
     if MATH == "fp64":
         value = value.to(tl.float64)
@@ -195,12 +204,12 @@ def load_operand(pointer, offset, mask, MATH: tl.constexpr):
 
 @triton.jit
 def dot(a_value, b_value, acc, MATH: tl.constexpr):
-    """acc + A B. Triton's own default for float32 is TF32, so the precision is always named."""
+    """acc + A B, with its precision named: Triton's own choice for float32 is TF32."""
     PRECISION: tl.constexpr = "ieee" if MATH == "fp64" else MATH
     return tl.dot(a_value, b_value, acc, input_precision=PRECISION, out_dtype=acc.dtype)
 
 
 @triton.constexpr_function
 def accumulator_type(pointer_type, math):
-    """The compute type, or float64 where float32 operands are multiplied as float64."""
+    """The compute type; float64 where float32 operands are multiplied as float64."""
     return tl.float64 if math == "fp64" else tile.compute_type(pointer_type)

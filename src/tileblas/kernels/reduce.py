@@ -8,14 +8,15 @@ from tileblas.kernels import tile
 
 @triton.jit
 def dot_kernel(
-    x, y, out, partial, arrived, n, x_inc, y_inc, inner, x_b0, x_b1, y_b0, y_b1, out_b0, out_b1, splits,
+    x, y, out, partial, arrived, n, x_inc, y_inc,
+    inner, x_b0, x_b1, y_b0, y_b1, out_b0, out_b1, splits,
     COMPLEX: tl.constexpr, CONJ_X: tl.constexpr, CONJ_Y: tl.constexpr, NEGATE: tl.constexpr,
     BLOCK: tl.constexpr, MAX_SPLITS: tl.constexpr,
 ):  # fmt: skip
     """out := (+-) sum_i op(x_i) op(y_i), for each batch member.
 
-    `splits` programs share a batch member: each sums every splits-th block, and the last one to arrive adds the
-    partial sums in a fixed order, so that the bits do not depend on the order of arrival.
+    `splits` programs share a batch member: each sums every splits-th block, and the last one to
+    arrive adds the partial sums in a fixed order, whatever the order of arrival.
     """
     batch = tl.program_id(0) // splits
     split = tl.program_id(0) % splits
@@ -41,22 +42,23 @@ def sum_products(
     x, y, n, x_inc, y_inc, split, splits,
     COMPLEX: tl.constexpr, CONJ_X: tl.constexpr, CONJ_Y: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """The sum over blocks split, split + splits, ... of [0, n) as (re, im); im is re for real operands.
+    """The sum over blocks split, split + splits, ... of [0, n) as (re, im); real: im is re.
 
-    Only the last block can be short, and only that one is masked: a mask would narrow the loads of all the others.
+    Only the last block can be short, and only that one is masked, since a mask narrows loads.
     """
     lanes = tl.arange(0, BLOCK).to(tl.int64)
     re = tl.zeros((BLOCK,), tile.compute_type(x.dtype))
     im = re
-    whole = n // BLOCK
-    for start in range(split.to(tl.int64) * BLOCK, whole * BLOCK, splits.to(tl.int64) * BLOCK):
+    whole = (n // BLOCK).to(tl.int32)
+    end = whole.to(tl.int64) * BLOCK
+    for start in range(split.to(tl.int64) * BLOCK, end, splits * BLOCK):
         i = start + lanes
         if COMPLEX:
             re, im = add_complex(re, im, x, i * x_inc, y, i * y_inc, None, CONJ_X, CONJ_Y)
         else:
             re = add_real(re, x, i * x_inc, y, i * y_inc, None)
     if whole % splits == split:
-        i = whole * BLOCK + lanes
+        i = end + lanes
         if COMPLEX:
             re, im = add_complex(re, im, x, i * x_inc, y, i * y_inc, i < n, CONJ_X, CONJ_Y)
         else:
@@ -78,9 +80,7 @@ def add_real(acc, x, x_offset, y, y_offset, mask):
 
 
 @triton.jit
-def add_complex(
-    re, im, x, x_offset, y, y_offset, mask, CONJ_X: tl.constexpr, CONJ_Y: tl.constexpr
-):
+def add_complex(re, im, x, x_offset, y, y_offset, mask, CONJ_X: tl.constexpr, CONJ_Y: tl.constexpr):
     """(re, im) + op(x) op(y), elementwise."""
     x_re, x_im = tile.load_pair(x, x_offset, mask)
     y_re, y_im = tile.load_pair(y, y_offset, mask)
@@ -95,7 +95,7 @@ def add_complex(
 
 @triton.jit
 def sum_partials(partial, splits, COMPLEX: tl.constexpr, MAX_SPLITS: tl.constexpr):
-    """The sum of the partial sums, always in the same order. Read through L2, where the other programs left them."""
+    """The sum of the partial sums, read from L2, where the other programs left them."""
     i = tl.arange(0, MAX_SPLITS)
     mask = i < splits
     if COMPLEX:

@@ -1,28 +1,31 @@
 """Helpers shared by all kernels: typed loads and stores, complex arithmetic, scalars, batches.
 
-Memory holds operand types; registers hold the compute type (float32, or float64 for float64 and complex128).
-Complex operands are interleaved (re, im) pairs behind a pointer to their real type, and two planes in registers.
-Offsets count elements, real or complex, and are 64-bit integers before they are multiplied by a stride.
+Memory holds operand types; arithmetic is in the compute type: float64 for float64 and complex128,
+float32 for all others. Complex operands are interleaved (re, im) pairs behind a pointer to their
+real type, and two planes in registers. Offsets count elements, real or complex, and are 64-bit
+integers before they are multiplied by a stride.
 """
 
 import triton
 import triton.language as tl
 
-# In Triton's interpreter bfloat16 casts truncate and bfloat16 sums are nonsense. There bfloat16 operands come behind
-# pointers to uint16, and `load` and `store` convert by bits. On a GPU the pointers are to bfloat16.
+# In Triton's interpreter bfloat16 casts truncate and bfloat16 sums are nonsense. There bfloat16
+# operands come behind pointers to uint16, and `load` and `store` convert by bits. On a GPU the
+# pointers are to bfloat16.
 
 
 @triton.constexpr_function
 def compute_type(pointer_type):
-    """The type of arithmetic for operands behind such a pointer: float64 for float64, float32 for all others."""
+    """The type of arithmetic for operands behind such a pointer."""
     return tl.float64 if pointer_type.element_ty == tl.float64 else tl.float32
 
 
 @triton.jit
 def batch_base(pointer, index, inner, stride_0, stride_1, COMPLEX: tl.constexpr):
     """Where batch member (index // inner, index % inner) of an operand begins."""
-    offset = (index // inner).to(tl.int64) * stride_0 + (index % inner).to(tl.int64) * stride_1
-    return advance(pointer, offset, COMPLEX)
+    outer_index = (index // inner).to(tl.int64)
+    inner_index = (index % inner).to(tl.int64)
+    return advance(pointer, outer_index * stride_0 + inner_index * stride_1, COMPLEX)
 
 
 @triton.jit
@@ -35,7 +38,7 @@ def advance(pointer, offset, COMPLEX: tl.constexpr):
 
 @triton.jit
 def load(pointer, offset, mask=None):
-    """The elements at pointer + offset, 0 where masked off. bfloat16 by bits comes as float32."""
+    """The elements at pointer + offset, 0 where masked off; bfloat16 by bits comes as float32."""
     value = load_raw(pointer + offset, mask)
     if pointer.dtype.element_ty == tl.uint16:
         value = (value.to(tl.uint32) << 16).to(tl.float32, bitcast=True)
@@ -44,7 +47,7 @@ def load(pointer, offset, mask=None):
 
 @triton.jit
 def load_pair(pointer, offset, mask=None):
-    """Complex elements as (re, im): the pairs are loaded as a trailing axis of 2, so that loads stay wide."""
+    """Complex elements as (re, im), loaded with a trailing axis of 2 so that loads stay wide."""
     pairs = pointer + tl.expand_dims(2 * offset, -1) + tl.arange(0, 2)
     if mask is not None:
         mask = tl.expand_dims(mask, -1)
@@ -53,11 +56,11 @@ def load_pair(pointer, offset, mask=None):
 
 @triton.jit
 def load_raw(pointers, mask):
+    """tl.load, which refuses a fill value where there is no mask."""
     if mask is None:
-        value = tl.load(pointers)
+        return tl.load(pointers)
     else:
-        value = tl.load(pointers, mask=mask, other=0)
-    return value
+        return tl.load(pointers, mask=mask, other=0)
 
 
 @triton.jit
@@ -74,7 +77,7 @@ def store_pair(pointer, offset, re, im, mask=None):
     pairs = pointer + tl.expand_dims(2 * offset, -1) + tl.arange(0, 2)
     if mask is not None:
         mask = tl.expand_dims(mask, -1)
-    tl.store(pairs, tl.join(re, im), mask=mask)
+    tl.store(pairs, tl.join(re, im).to(pointer.dtype.element_ty), mask=mask)
 
 
 @triton.jit
@@ -88,8 +91,9 @@ def bfloat16_bits(value):
 
 @triton.jit
 def load_scalar(value, value_im, COMPUTE: tl.constexpr, KIND: tl.constexpr):
-    """alpha or beta as (re, im) in the compute type: passed by value, or read behind a device pointer."""
-    # A float value is passed on, never assigned: an assignment rounds it to float32 in the interpreter.
+    """alpha or beta as (re, im): passed by value, or read behind a device pointer."""
+    # A value passed by the host is handed on, never assigned to a name: the interpreter rounds a
+    # float to float32 at an assignment.
     if KIND == "zero":
         return to_scalar(0, COMPUTE), to_scalar(0, COMPUTE)
     elif KIND == "real":
@@ -110,29 +114,41 @@ def to_scalar(value, COMPUTE: tl.constexpr):
 
 
 @triton.jit
-def is_nonzero(re, im):
-    """Whether the scalar (re, im) is not 0; true for NaN."""
-    return (re != 0) | (im != 0)
-
-
-@triton.jit
-def is_one(re, im):
-    """Whether the scalar (re, im) is exactly 1."""
-    return (re == 1) & (im == 0)
-
-
-@triton.jit
-def multiply(a_re, a_im, b_re, b_im):
-    """The complex product a b as (re, im)."""
-    return a_re * b_re - a_im * b_im, a_re * b_im + a_im * b_re
-
-
-@triton.jit
-def scale_pair(s_re, s_im, re, im, KIND: tl.constexpr):
-    """The scalar s times complex values. A real-typed s scales the two parts separately, so 0 Inf never arises."""
-    if KIND == "complex" or KIND == "complex_pointer":
-        re, im = multiply(s_re, s_im, re, im)
-    else:
-        re = s_re * re
-        im = s_re * im
+def orient(scalar, NEGATE: tl.constexpr, CONJ: tl.constexpr):
+    """The scalar (re, im), conjugated and negated as the flags say."""
+    re, im = scalar
+    if NEGATE != CONJ:
+        im = -im
+    if NEGATE:
+        re = -re
     return re, im
+
+
+@triton.jit
+def is_zero(scalar):
+    """Whether the scalar (re, im) is 0; false for NaN."""
+    return (scalar[0] == 0) & (scalar[1] == 0)
+
+
+@triton.jit
+def is_one(scalar):
+    """Whether the scalar (re, im) is exactly 1."""
+    return (scalar[0] == 1) & (scalar[1] == 0)
+
+
+@triton.jit
+def scale(scalar, value):
+    """A real scalar (re, 0) times real values."""
+    return scalar[0] * value
+
+
+@triton.jit
+def scale_pair(scalar, re, im, KIND: tl.constexpr):
+    """A scalar times complex values as (re, im).
+
+    A real-typed scalar scales the two parts separately, so that no 0 Inf arises.
+    """
+    if KIND == "complex" or KIND == "complex_pointer":
+        return scalar[0] * re - scalar[1] * im, scalar[0] * im + scalar[1] * re
+    else:
+        return scalar[0] * re, scalar[0] * im

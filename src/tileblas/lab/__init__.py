@@ -1,1 +1,1 @@
-"""The lab measures tileblas: timing, rivals, roofs, benchmarks, the demo. No library code uses it."""
+"""The lab measures tileblas: timing, rivals, roofs, benchmarks, demo. The library never uses it."""

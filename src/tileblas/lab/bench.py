@@ -1,4 +1,4 @@
-"""Benchmarks: each case checked, timed beside its rival on one clock, and held against the roofs."""
+"""Benchmarks: each case checked, timed beside its rival on one clock, and held to the roofs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import tileblas
-from tileblas.backends.select import cuda_available
 from tileblas.core.results import is_out_of_memory
 from tileblas.lab import environment
 from tileblas.lab.cases import Case
@@ -19,7 +18,7 @@ from tileblas.lab.problems import Accuracy, Problem, work
 from tileblas.lab.results import Measurement
 from tileblas.lab.rivals import Cublas, Rival, Scipy
 from tileblas.lab.roofs import Roofs, device_roofs, host_roofs
-from tileblas.lab.timing import Clock, DeviceClock, HostClock, Race, Repeats, race
+from tileblas.lab.timing import STANDARD, Clock, DeviceClock, HostClock, Race, Repeats, race
 from tileblas.routines.registry import ROUTINES
 
 _OURS, _THEIRS = "tileblas", "rival"
@@ -65,20 +64,21 @@ def device_bench(arrays: str = "auto") -> Bench:
 def open_bench(backend: str = "auto", arrays: str = "auto") -> Bench:
     """The bench of a backend, "auto" being cuda where there is a GPU. ValueError for any other."""
     if backend == "auto":
-        backend = "cuda" if cuda_available() else "cpu"
+        backend = "cpu" if environment.why_no_gpu() else "cuda"
     if backend == "cpu":
         return host_bench()
     if backend != "cuda":
         raise ValueError(f"backend {backend!r} is not timed; choose auto, cuda or cpu")
-    if not cuda_available():
-        raise ValueError("backend 'cuda' is not available here; `tileblas info` says why")
+    reason = environment.why_no_gpu()
+    if reason:
+        raise ValueError(f"backend 'cuda' is not available here: {reason}")
     return device_bench(arrays)
 
 
 def run(
     cases: Iterable[Case],
     bench: Bench,
-    repeats: Repeats = Repeats(),
+    repeats: Repeats = STANDARD,
     started: Callable[[Case], Any] = lambda case: None,
 ) -> Iterator[Measurement]:
     """Measure the cases one after another; one that cannot run leaves a row that says why."""

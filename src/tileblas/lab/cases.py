@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 Dims = tuple[int, ...]
 
@@ -101,26 +102,37 @@ LISTS: dict[str, tuple[Rows, ...]] = {
 }
 
 
-def listed(name: str, routines: Sequence[str] = ()) -> list[Case]:
-    """The cases of a named list, those of `routines` where given."""
+def listed(
+    name: str,
+    routines: Sequence[str] = (),
+    sizes: str | None = None,
+    dtypes: Sequence[str] | None = None,
+    trans: str | None = None,
+    layouts: str | None = None,
+) -> list[Case]:
+    """The cases of a named list, those of `routines` where given; what is not None replaces.
+
+    ValueError for names and texts that mean nothing.
+    """
     if name not in LISTS:
         raise ValueError(f"no list {name!r}; there are {', '.join(LISTS)}")
-    rows = LISTS[name]
+    rows = [row for row in LISTS[name] if not routines or row.routine in routines]
     missing = set(routines) - {row.routine for row in rows}
     if missing:
         raise ValueError(f"list {name!r} has no {', '.join(sorted(missing))}")
-    return [case for row in rows if not routines or row.routine in routines for case in row.cases()]
-
-
-def combined(
-    routine: str,
-    sizes: Iterable[Dims],
-    dtypes: Iterable[str],
-    trans: Iterable[str],
-    layouts: Iterable[str],
-) -> list[Case]:
-    """Every combination of what the command line names, for one routine."""
-    return Rows(routine, tuple(sizes), tuple(dtypes), tuple(trans), tuple(layouts)).cases()
+    found: list[Case] = []
+    for row in rows:
+        new: dict[str, Any] = {}
+        if sizes:
+            new["sizes"] = tuple(parse_sizes(sizes, len(row.sizes[0])))
+        if dtypes:
+            new["dtypes"] = tuple(dtypes)
+        if trans and row.trans != ("",):
+            new["trans"] = parse_trans(trans, len(row.trans[0]))
+        if layouts and row.layouts != ("",):
+            new["layouts"] = parse_layouts(layouts)
+        found += replace(row, **new).cases()
+    return list(dict.fromkeys(found))
 
 
 def parse_sizes(text: str, ndim: int) -> list[Dims]:
@@ -151,6 +163,24 @@ def _parse_number(part: str, item: str) -> int:
     if not re.fullmatch(r"\d+", part) or int(part) < 1:
         raise ValueError(f"size {item!r} is not a number, 2^k, 2^a..2^b or MxNxK")
     return int(part)
+
+
+def parse_trans(text: str, count: int) -> tuple[str, ...]:
+    """Forms of a product, "NN,TN,NT": a letter for each of its `count` operands."""
+    forms = tuple(form.strip().upper() for form in text.split(","))
+    for form in forms:
+        if len(form) != count or set(form) - set("NTC"):
+            raise ValueError(f"trans {form!r} is not {count} letters of N, T and C")
+    return forms
+
+
+def parse_layouts(text: str) -> tuple[str, ...]:
+    """Layouts of matrices, "col,row"."""
+    layouts = tuple(layout.strip().lower() for layout in text.split(","))
+    for layout in layouts:
+        if layout not in ("col", "row"):
+            raise ValueError(f"layout {layout!r} is neither col nor row")
+    return layouts
 
 
 def format_size(dims: Dims) -> str:

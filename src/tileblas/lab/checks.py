@@ -16,10 +16,10 @@ import numpy as np
 from tileblas import settings
 from tileblas.check import runner
 from tileblas.check.runner import Report, Row
-from tileblas.lab.environment import package_version
-from tileblas.runtime.driver import driver
+from tileblas.lab.environment import package_version, why_no_gpu
 
 BACKENDS = ("cpu", "interpret", "cuda")
+GRIDS = ("auto", "interpret", "reduced", "netlib", "full")
 
 Progress = Callable[[str, int, int], Any]  # label, cases done, cases in all
 
@@ -28,12 +28,7 @@ def why_absent(backend: str) -> str | None:
     """Why a backend cannot run here, None where it can."""
     if backend == "interpret":
         return _why_not_interpreted(package_version("triton"), np.__version__)
-    if backend == "cuda":
-        try:
-            return None if driver().device_count() else "the CUDA driver sees no device"
-        except RuntimeError as error:
-            return str(error)
-    return None
+    return why_no_gpu() if backend == "cuda" else None
 
 
 def _why_not_interpreted(triton: str, numpy: str) -> str | None:

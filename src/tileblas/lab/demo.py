@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 import tileblas
-from tileblas.lab import bench, cases, checks, digits, interpreted, tables
+from tileblas.lab import bench, cases, checks, digits, interpreted, tables, terminal
 
 _DTYPES = ("float32", "float64")
 _SHOWN = 4  # components drawn
@@ -19,7 +19,9 @@ def run(console: Console) -> bool:
     start = time.perf_counter()
     opened = bench.open_bench()
     device = opened.environment["device"]
-    console.print(Text(f"tileblas {tileblas.__version__} on the {opened.backend} backend, {device}"))
+    console.print(
+        Text(f"tileblas {tileblas.__version__} on the {opened.backend} backend, {device}")
+    )
     good = [_benchmarks(console, opened), _digits(console, opened)]
     if opened.backend != "cuda":
         good.append(_interpreter(console))
@@ -29,15 +31,15 @@ def run(console: Console) -> bool:
 
 def _benchmarks(console: Console, opened: bench.Bench) -> bool:
     console.print(Text("\n1. How fast: timings beside the rival", style="bold"))
-    rows = tables.measured(console, cases.listed("demo"), opened)
-    tables.print_bench(console, rows, opened)
+    rows = terminal.measured(console, cases.listed("demo"), opened)
+    terminal.print_bench(console, rows, opened)
     return all(row.good for row in rows)
 
 
 def _digits(console: Console, opened: bench.Bench) -> bool:
     console.print(Text("\n2. Real input: principal components of handwritten digits", style="bold"))
     found = []
-    with tileblas.backend(opened.backend), tables.new_progress(console) as bar:
+    with tileblas.backend(opened.backend), terminal.new_progress(console) as bar:
         for dtype in _DTYPES:
             task = bar.add_task(f"power iteration, {dtype}", total=None)
             found.append(
@@ -69,7 +71,7 @@ def _interpreter(console: Console) -> bool:
     if reason:
         console.print(Text(f"skipped: {reason}", style="yellow"))
         return True
-    with tables.new_progress(console) as bar:
+    with terminal.new_progress(console) as bar:
         task = bar.add_task("Triton kernels in the interpreter", total=len(interpreted.CASES))
         found = interpreted.agreement(lambda done, total: bar.update(task, completed=done))
     console.print(tables.agreement_table(found))

@@ -95,7 +95,7 @@ def _orthonormal(z: Any, place: Place) -> Any:
 
 
 def _turned(before: Any, after: Any, place: Place) -> float:
-    """How far the wanted columns of `after` lie outside the span of `before`, as a root mean square.
+    """How far the wanted columns of `after` lie outside the span of `before`, root mean square.
 
     The columns beyond them may turn for ever.
     """

@@ -75,13 +75,18 @@ def scipy_blas() -> str:
     return f"{blas.get('name', 'unknown')} {blas.get('version', '')}".strip()
 
 
+def why_no_gpu() -> str | None:
+    """Why there is no CUDA device to use, None where there is one."""
+    try:
+        return None if driver().device_count() else "the CUDA driver sees no device"
+    except RuntimeError as error:
+        return str(error)
+
+
 def gpus() -> list[Gpu]:
-    """Every CUDA device. RuntimeError says why there is none."""
-    count = driver().device_count()
-    if not count:
-        raise RuntimeError("the CUDA driver sees no device")
+    """Every CUDA device."""
     found = []
-    for ordinal in range(count):
+    for ordinal in range(0 if why_no_gpu() else driver().device_count()):
         device = Device(ordinal)
         gauge = find_gauge(device.bus_id())
         version = gauge.driver_version() if gauge else ""

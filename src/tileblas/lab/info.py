@@ -11,7 +11,6 @@ import scipy
 
 import tileblas
 from tileblas import settings
-from tileblas.backends.select import cuda_available
 from tileblas.lab import environment
 from tileblas.runtime import cache
 from tileblas.runtime.target import Target
@@ -62,11 +61,10 @@ def _is_slow(triton: str) -> bool:
 
 
 def _gpus() -> list[Fact]:
-    try:
-        found = environment.gpus()
-    except RuntimeError as error:
-        return [Fact("GPU", "none", str(error))]
-    return [Fact("GPU", _describe(gpu)) for gpu in found]
+    reason = environment.why_no_gpu()
+    if reason:
+        return [Fact("GPU", "none", reason)]
+    return [Fact("GPU", _describe(gpu)) for gpu in environment.gpus()]
 
 
 def _describe(gpu: environment.Gpu) -> str:
@@ -85,9 +83,9 @@ def _backend() -> Fact:
         asked = os.environ.get("TILEBLAS_BACKEND")
         why = f"TILEBLAS_BACKEND={asked}" if asked else "chosen by tileblas.backend"
         return Fact("backend", chosen, f"{why}; arrays on a GPU always run there")
-    if cuda_available():
-        return Fact("backend", "auto", "NumPy arrays run where the model expects them done first")
-    return Fact("backend", "auto", "NumPy arrays run on the CPU: there is no GPU to use")
+    if environment.why_no_gpu():
+        return Fact("backend", "auto", "NumPy arrays run on the CPU: there is no GPU to use")
+    return Fact("backend", "auto", "NumPy arrays run where the model expects them done first")
 
 
 def _cache() -> Fact:
@@ -99,16 +97,16 @@ def _cache() -> Fact:
 
 def local_target() -> Target:
     """The target of the first GPU; sm_90 where there is none."""
-    try:
-        return environment.gpus()[0].facts.target
-    except RuntimeError:
-        return Target.parse(DEFAULT_TARGET)
+    found = environment.gpus()
+    return found[0].facts.target if found else Target.parse(DEFAULT_TARGET)
 
 
 def _tuning() -> Fact:
     target = local_target()
     found = table(target.name)
-    note = "" if cuda_available() else "no GPU here, so this is the table of the default target"
+    note = ""
     if found.arch == FALLBACK:
         note = f"there is no table for {target.name}"
+    elif environment.why_no_gpu():
+        note = "no GPU here, so this is the table of the default target"
     return Fact("tuning table", f"{found.arch}, measured: {found.measured}", note)

@@ -3,51 +3,25 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 
 from rich import box
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from tileblas.check.runner import Report, Row
-from tileblas.lab.bench import Bench, run
-from tileblas.lab.cases import Case
 from tileblas.lab.digits import Components
 from tileblas.lab.interpreted import Agreement
 from tileblas.lab.problems import Accuracy
-from tileblas.lab.results import CsvFile, Earlier, Measurement
+from tileblas.lab.results import Earlier, Measurement
 
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-_WIDTH_OF_FILES = 140
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
-
-
-def new_console(stderr: bool = False) -> Console:
-    """A console as wide as the terminal; wide enough for every table where output goes elsewhere."""
-    console = Console(stderr=stderr, highlight=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        console = Console(stderr=stderr, highlight=False, width=_WIDTH_OF_FILES)
-    return console
-
-
-def new_progress(console: Console) -> Progress:
-    """A bar with counts and the time gone by, which vanishes when it is done."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-    )
 
 
 def new_table(title: str, columns: Sequence[tuple[str, str]]) -> Table:
     """An empty table; each column is its heading and "left" or "right"."""
-    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    table = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for heading, justify in columns:
         table.add_column(heading, justify="right" if justify == "right" else "left")
     return table
@@ -75,7 +49,9 @@ def bytes_text(size: float) -> str:
 
 
 def _three_digits(value: float) -> str:
-    return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
+    return (
+        f"{value:.0f}" if value >= 99.95 else f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
+    )
 
 
 def _percent(share: float) -> str:
@@ -126,40 +102,6 @@ def error_text(accuracy: Accuracy) -> Text:
     return Text(f"{accuracy.error:.1e} WRONG", style="bold red")
 
 
-def measured(
-    console: Console, cases: Sequence[Case], bench: Bench, csv: CsvFile | None = None
-) -> list[Measurement]:
-    """Measure cases under a progress bar, writing each row as it comes."""
-    rows = []
-    with new_progress(console) as bar:
-        task = bar.add_task("measuring", total=len(cases))
-        for row in run(cases, bench, started=lambda case: bar.update(task, description=str(case))):
-            rows.append(row)
-            if csv is not None:
-                csv.write(row)
-            bar.advance(task)
-    return rows
-
-
-def print_bench(
-    console: Console, rows: Sequence[Measurement], bench: Bench, earlier: Earlier | None = None
-) -> None:
-    """The table of a bench, and below it what one must know to read it."""
-    rival = bench.rival.name if bench.rival else "rival"
-    console.print(bench_table(rows, rival, earlier))
-    for row in rows:
-        if row.problem:
-            console.print(Text(f"{row.case}: {row.problem}", style="red"))
-        if row.rival_accuracy and not row.rival_accuracy.good:
-            console.print(Text(f"{row.case}: {row.rival} is outside the error bar", style="yellow"))
-    console.print(Text(f"{bench.environment['device']}; {bench.clock.description}.", style="dim"))
-    console.print(Text(_EXPLAINED, style="dim"))
-    if any(row.short for row in rows):
-        console.print(Text(_SHORT, style="dim"))
-    if bench.note:
-        console.print(Text(bench.note, style="yellow"))
-
-
 def check_table(report: Report) -> Table:
     """Routine by dtype: cases, and the largest error over the hard bar, which 1 just meets."""
     dtypes = list(dict.fromkeys(row.dtype for row in report.rows if row.dtype))
@@ -198,15 +140,15 @@ def components_table(found: Sequence[Components]) -> Table:
 
 
 def images_text(vectors: Sequence[Sequence[float]], side: int) -> str:
-    """Square images side by side in shades of grey, each stretched to its own range."""
+    """Square images side by side: blocks where ink is added, dots where it is taken away."""
     lines = []
     for row in range(side):
         pieces = []
         for vector in vectors:
-            low, high = min(vector), max(vector)
+            largest = max(map(abs, vector))
             pixels = vector[row * side : (row + 1) * side]
-            level = ((p - low) / ((high - low) or 1) * (len(_SHADES) - 1) for p in pixels)
-            pieces.append("".join(2 * _SHADES[round(float(x))] for x in level))
+            shades = (_SHADES[round(2 * p / largest) + 2] for p in pixels)
+            pieces.append("".join(2 * shade for shade in shades))
         lines.append("    ".join(pieces))
     return "\n".join(lines)
 
@@ -226,11 +168,4 @@ def agreement_table(found: Sequence[Agreement]) -> Table:
     return table
 
 
-_SHADES = " ░▒▓█"
-_EXPLAINED = (
-    "of roof: the least time that the measured bandwidth and rate allow, over the median; above "
-    "100 % where operands stay in a cache. error: against a higher-precision reference, relative "
-    "to sum |x||y| for dot, Frobenius norm otherwise (products: on sampled rows). ratio: how many "
-    "times faster than the rival, the median over rounds that ran both."
-)
-_SHORT = "*: one call takes over 50 ms, so fewer repetitions in one pass."
+_SHADES = ":· ▒█"  # from -1 to 1

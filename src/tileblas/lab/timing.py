@@ -90,8 +90,8 @@ class DeviceClock:
 class Repeats:
     """How often to repeat: by default three passes of at least 20 rounds.
 
-    More rounds while a pass stays within `pass_seconds`; the short form, which results are marked
-    with, where the slowest contestant takes longer than `slow` seconds.
+    More rounds while a pass stays within `pass_seconds`. Where a contestant takes longer than
+    `slow` seconds, the short form: one pass of a few rounds, and the results are marked.
     """
 
     passes: int = 3
@@ -99,15 +99,19 @@ class Repeats:
     most: int = 200
     pass_seconds: float = 0.2
     slow: float = 0.05
-    slow_passes: int = 1
-    slow_rounds: int = 5
+    slow_fewest: int = 5
+    slow_seconds: float = 3.0
 
     def choose(self, seconds: Sequence[float]) -> tuple[int, int, bool]:
         """Passes, rounds in a pass, and whether this is the short form, from one round's times."""
         if max(seconds) > self.slow:
-            return self.slow_passes, self.slow_rounds, True
+            wanted = int(self.slow_seconds / sum(seconds))
+            return 1, min(max(wanted, self.slow_fewest), self.fewest), True
         wanted = int(self.pass_seconds / max(sum(seconds), 1e-9))
         return self.passes, min(max(wanted, self.fewest), self.most), False
+
+
+STANDARD = Repeats()
 
 
 @dataclass(frozen=True)
@@ -144,7 +148,7 @@ class Race:
 def race(
     contestants: Mapping[str, Call],
     clock: Clock,
-    repeats: Repeats = Repeats(),
+    repeats: Repeats = STANDARD,
     seed: int = 0,
 ) -> Race:
     """Time every contestant, interleaved, after one round to warm up and one to probe."""
@@ -165,7 +169,7 @@ def race(
     return Race({name: tuple(p) for name, p in measured.items()}, passes, rounds, short)
 
 
-def best_seconds(call: Call, clock: Clock, budget: float = 0.2, most: int = 20) -> float:
+def best_seconds(call: Call, clock: Clock, budget: float = 0.4, most: int = 40) -> float:
     """The fastest of up to `most` repetitions of `call` within about `budget` seconds."""
     clock.run([call])
     probe = clock.run([call])[0]

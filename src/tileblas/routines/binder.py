@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 
 from tileblas.core.call import Problem, View
@@ -22,9 +22,6 @@ class Binder:
         self.outer = outer  # element offset of each slot in this part of the batch
         self.arguments: list[Argument] = []
         self.constants: list[tuple[str, object]] = []
-        self.wide = all(  # every stride, and every part of the batch, keeps 16-byte alignment
-            offset * _itemsize(problem, slot) % _VECTOR_BYTES == 0 for slot, offset in outer.items()
-        )
 
     def pointer(self, name: str, view: View) -> None:
         """A pointer to the operand's element at index 0, typed as its real component."""
@@ -51,16 +48,21 @@ class Binder:
         if unit:
             self.constants.append((name, 1))
             return
-        self.wide &= value * view.dtype.itemsize % _VECTOR_BYTES == 0
         self.arguments.append(
             Argument(name, "i64", value, itemsize=view.dtype.itemsize, stride=True)
         )
 
-    def batch_strides(self, name: str, view: View) -> None:
-        """The operand's strides along the kernel's two batch axes, outermost first."""
-        steps = (0,) * BATCH_AXES + view.batch
-        for axis in range(BATCH_AXES):
-            self.stride(f"{name}_b{axis}", steps[len(steps) - BATCH_AXES + axis], view)
+    def batch_strides(self, name: str, view: View, wide: bool = True) -> None:
+        """The operand's strides along the kernel's two batch axes, outermost first.
+
+        `wide` strides are among those that an aligned launch promises to keep 16-byte alignment.
+        """
+        steps = ((0,) * BATCH_AXES + view.batch)[-BATCH_AXES:]
+        for axis, step in enumerate(steps):
+            if wide:
+                self.stride(f"{name}_b{axis}", step, view)
+            else:
+                self.size(f"{name}_b{axis}", step)
 
     def scalar(self, name: str) -> str:
         """alpha or beta, by value or as device pointer; returns the kind for the kernel."""
@@ -102,14 +104,33 @@ class Binder:
             grid=grid,
             num_warps=config.num_warps,
             num_stages=config.num_stages,
-            aligned=aligned and self.wide,
+            aligned=aligned,
             partial_bytes=partial_bytes,
             counters=counters,
         )
 
 
-def _itemsize(problem: Problem, slot: str) -> int:
-    return next(v.dtype.itemsize for v in problem.views if v.slot == slot)
+def unit_axis(view: View) -> int | None:
+    """The axis that an operand is walked along element by element: the last one that can be."""
+    axes = range(len(view.strides) - 1, -1, -1)
+    for axis in axes:
+        if view.strides[axis] == 1:
+            return axis
+    return next((axis for axis in axes if view.shape[axis] <= 1), None)
+
+
+def keeps_alignment(views: Iterable[View]) -> bool:
+    """Whether 16-byte alignment of the operands' first elements is that of every row and matrix."""
+    return all(
+        stride * view.dtype.itemsize % _VECTOR_BYTES == 0
+        for view in views
+        for stride in (*_row_strides(view), *view.batch)
+    )
+
+
+def _row_strides(view: View) -> list[int]:
+    unit = unit_axis(view)
+    return [stride for axis, stride in enumerate(view.strides) if axis != unit]
 
 
 def over_batch(problem: Problem, make: Callable[[Binder, int, int], Launch]) -> tuple[Launch, ...]:

@@ -8,7 +8,7 @@ from tileblas.core.call import Problem, View
 from tileblas.core.canon import merge_batch
 from tileblas.core.dtypes import DTYPES
 from tileblas.core.spec import Arg, Spec
-from tileblas.routines.binder import Binder, over_batch
+from tileblas.routines.binder import Binder, keeps_alignment, over_batch, unit_axis
 from tileblas.routines.launch import Launch
 from tileblas.tuning.model import ceil_div, split_count
 from tileblas.tuning.table import Table
@@ -22,6 +22,7 @@ def plan_dot(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...
     x, y = problem.inputs
     (n,) = problem.dims
     config = table.candidates("dot", x.dtype.name)[0]
+    aligned = aligned and keeps_alignment(problem.inputs)
 
     def make(binder: Binder, inner: int, count: int) -> Launch:
         splits = split_count(config, n, count, table.multiprocessors)
@@ -31,11 +32,12 @@ def plan_dot(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...
         binder.workspace("partial", problem.compute)
         binder.workspace("arrived", "i32")
         binder.size("n", n)
-        binder.stride("x_inc", x.strides[0], x, unit=_is_unit(x))
-        binder.stride("y_inc", y.strides[0], y, unit=_is_unit(y))
+        binder.stride("x_inc", x.strides[0], x, unit=unit_axis(x) == 0)
+        binder.stride("y_inc", y.strides[0], y, unit=unit_axis(y) == 0)
         binder.count("inner", inner)
-        for name, view in (("x", x), ("y", y), ("out", problem.output)):
-            binder.batch_strides(name, view)
+        binder.batch_strides("x", x)
+        binder.batch_strides("y", y)
+        binder.batch_strides("out", problem.output, wide=False)
         binder.count("splits", splits)
         binder.constant("COMPLEX", problem.is_complex)
         binder.constant("CONJ_X", x.conj)
@@ -63,6 +65,7 @@ def plan_axpy(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ..
     (x,), y = problem.inputs, problem.output
     (n,) = problem.dims
     config = table.candidates("axpy", x.dtype.name)[0]
+    aligned = aligned and keeps_alignment(problem.views)
 
     def make(binder: Binder, inner: int, count: int) -> Launch:
         blocks = ceil_div(n, config["BLOCK"])
@@ -70,8 +73,8 @@ def plan_axpy(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ..
         binder.pointer("y", y)
         kind = binder.scalar("alpha")
         binder.size("n", n)
-        binder.stride("x_inc", x.strides[0], x, unit=_is_unit(x))
-        binder.stride("y_inc", y.strides[0], y, unit=_is_unit(y))
+        binder.stride("x_inc", x.strides[0], x, unit=unit_axis(x) == 0)
+        binder.stride("y_inc", y.strides[0], y, unit=unit_axis(y) == 0)
         binder.count("inner", inner)
         binder.batch_strides("x", x)
         binder.batch_strides("y", y)
@@ -121,10 +124,6 @@ def elementwise(problem: Problem) -> Problem:
         inputs=tuple(vector(v) for v in merged.inputs),
         output=vector(merged.output),
     )
-
-
-def _is_unit(view: View) -> bool:
-    return view.strides[0] == 1 or view.shape[0] <= 1
 
 
 def _dot_spec(name: str, formula: str, notes: str, conj: str = "") -> Spec:

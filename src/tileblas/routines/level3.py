@@ -6,19 +6,24 @@ from math import prod
 
 from tileblas.core.call import Problem, View
 from tileblas.core.spec import Arg, Option, Spec
-from tileblas.routines.binder import Binder, over_batch
+from tileblas.routines.binder import Binder, keeps_alignment, over_batch, unit_axis
 from tileblas.routines.launch import Launch
 from tileblas.tuning.model import ceil_div, choose_gemm
 from tileblas.tuning.table import Table
 
 TRANS = "NTC"
 
+#: The layout of operands whose rows are not all 16-byte aligned: loads are one element wide.
+UNALIGNED = "unaligned"
+
 
 def plan_gemm(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...]:
     """One launch of the tile GEMM, with the tile that the model expects to finish first."""
     (a, b), c = problem.inputs, problem.output
     m, n, k = problem.dims
-    candidates = table.candidates("gemm", a.dtype.name, unit_axes(a, b))
+    aligned = aligned and keeps_alignment(problem.views)
+    layout = unit_axes(a, b) if aligned else UNALIGNED
+    candidates = table.candidates("gemm", a.dtype.name, layout)
     config = choose_gemm(candidates, m, n, k, prod(problem.batch), table.multiprocessors)
 
     def make(binder: Binder, inner: int, count: int) -> Launch:
@@ -51,17 +56,6 @@ def plan_gemm(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ..
         return binder.launch("gemm.gemm_kernel", count * tiles, config, aligned)
 
     return over_batch(problem, make)
-
-
-def unit_axis(view: View) -> int | None:
-    """The axis that a matrix is walked along element by element: the last one that can be."""
-    for axis in (1, 0):
-        if view.strides[axis] == 1:
-            return axis
-    for axis in (1, 0):
-        if view.shape[axis] <= 1:
-            return axis
-    return None
 
 
 def unit_axes(a: View, b: View) -> str:

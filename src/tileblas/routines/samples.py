@@ -1,4 +1,4 @@
-"""Sample problems that cover every variant of a routine's kernels: for prebuilding and for tests."""
+"""Sample problems that reach every variant of a routine's kernels, to prebuild and to test."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ def launches(spec: Spec, table: Table, dtypes: tuple[str, ...] | None = None) ->
         yield from spec.plan(problem, table, aligned)
 
 
-def problems(
-    spec: Spec, dtypes: tuple[str, ...] | None = None
-) -> Iterator[tuple[Problem, bool]]:
+def problems(spec: Spec, dtypes: tuple[str, ...] | None = None) -> Iterator[tuple[Problem, bool]]:
     """(problem, aligned) over dtypes, options, scalars, sizes and alignments."""
     for name in dtypes or spec.dtypes:
         dtype = DTYPES[name]

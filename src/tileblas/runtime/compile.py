@@ -46,12 +46,11 @@ class Compiled:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a kernel takes of a multiprocessor; a stack or local memory means that it spills."""
+    """Registers of a thread, and bytes of stack and local memory: any means that it spills."""
 
     registers: int
     stack: int
     local: int
-    shared: int
 
 
 def compile_launch(launch: Launch, target: Target, kernels: Kernels = KERNELS) -> Compiled:
@@ -171,15 +170,10 @@ def _parameter_bits(ptx: str, entry: str) -> list[int]:
 
 
 def usage(compiled: Compiled) -> Usage:
-    """Registers, stack, local and shared memory of a compiled kernel, by Triton's cuobjdump."""
+    """Registers and spilling of a compiled kernel, by Triton's cuobjdump."""
     text = _tool("cuobjdump", compiled, "--dump-resource-usage")
-    found = dict(re.findall(r"\b(REG|STACK|LOCAL|SHARED):(\d+)", text))
-    return Usage(
-        registers=int(found["REG"]),
-        stack=int(found["STACK"]),
-        local=int(found["LOCAL"]),
-        shared=int(found["SHARED"]) + compiled.shared,
-    )
+    found = dict(re.findall(r"\b(REG|STACK|LOCAL):(\d+)", text))
+    return Usage(*(int(found[name]) for name in ("REG", "STACK", "LOCAL")))
 
 
 def sass(compiled: Compiled) -> str:

@@ -109,7 +109,8 @@ class Packing:
 
     The buffer starts with what changes from call to call, so that one pack_into writes it: the
     values in the caller's order, then pointers into the workspace, then pointers at an offset from
-    one of the values. Integers and the two null scratch pointers follow, written once.
+    one of the values. Then come, written once, the integers and null pointers: Triton's two for
+    scratch memory, and those into a workspace where this launch needs none.
     """
 
     def __init__(self, launch: Launch, order: tuple[Any, ...]) -> None:
@@ -117,11 +118,9 @@ class Packing:
         if missing:
             raise ValueError(f"{launch.kernel} needs {missing}, which are not in {order}")
         self.uses_workspace = bool(launch.partial_bytes or launch.counters)
-        # A kernel that takes a workspace it does not need is given null pointers.
-        self.nulls = () if self.uses_workspace else (0,) * len(WORKSPACE)
-        values = order + WORKSPACE
+        values = order + WORKSPACE if self.uses_workspace else order
         moved = [a for a in launch.arguments if a.kind == POINTER and a.value[1]]
-        fixed = [a for a in launch.arguments if a.slot is None]
+        fixed = [a for a in launch.arguments if a.slot not in values]
         formats = [_slot_format(launch, slot) for slot in values] + ["Q"] * len(moved)
 
         cells = {a.name: len(values) + i for i, a in enumerate(moved)}
@@ -135,7 +134,8 @@ class Packing:
         self.pack_into = struct.Struct("<" + "".join(formats)).pack_into
         self._initial = bytes(_CELL * len(formats))
         self._initial += struct.pack(
-            "<" + "".join(_FORMATS[a.kind] for a in fixed), *(a.value for a in fixed)
+            "<" + "".join(_FORMATS[a.kind] for a in fixed),
+            *(0 if a.kind == POINTER else a.value for a in fixed),
         )
         self._initial += bytes(_CELL * SCRATCH_POINTERS)
 
@@ -212,7 +212,7 @@ class PreparedLaunch:
                 return self(stream, owner, *values)
         stream = stream or LEGACY_STREAM
         if not self._packing.uses_workspace:
-            return self._queue(stream, (*values, *self._packing.nulls))
+            return self._queue(stream, values)
         space = self._spaces.acquire(
             self._device, stream, owner, self._partial_bytes, self._counters
         )

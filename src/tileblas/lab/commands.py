@@ -1,0 +1,248 @@
+"""The commands of `tileblas`: they read options, call the lab, and print tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from tileblas.check.runner import Report
+from tileblas.core.dtypes import DTYPES
+from tileblas.lab import bench as benches
+from tileblas.lab import cases, checks, info, tables, terminal
+from tileblas.lab.results import CsvFile, read_earlier
+from tileblas.routines.registry import ROUTINES, families
+from tileblas.runtime.target import Target
+
+app = typer.Typer(
+    help="BLAS for the GPU in Python: what runs here, is it right, how fast is it.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+USAGE_ERROR = 2
+_SLOW_CALL = 1.0  # seconds: calls of a named list that must take longer are left out
+_FAILURES_SHOWN = 10
+
+Routines = Annotated[list[str] | None, typer.Argument(help="dot axpy gemm ...; all by default")]
+
+
+def refuse(message: str) -> NoReturn:
+    """End the command because it cannot mean what was typed."""
+    typer.echo(f"tileblas: {message}", err=True)
+    raise typer.Exit(USAGE_ERROR)
+
+
+def known_routines(names: Iterable[str] | None) -> list[str]:
+    """The routines named, every family where none is."""
+    known = ROUTINES | families()
+    chosen = list(names or families())
+    unknown = [name for name in chosen if name not in known]
+    if unknown:
+        refuse(f"no routine {', '.join(unknown)}; there are {', '.join(sorted(known))}")
+    return chosen
+
+
+def known_dtypes(text: str | None) -> list[str] | None:
+    """Element types separated by commas, by name or BLAS letter."""
+    if text is None:
+        return None
+    letters = {row.letter: row.name for row in DTYPES.values()}
+    names = [letters.get(name.strip(), name.strip()) for name in text.split(",")]
+    unknown = [name for name in names if name not in DTYPES]
+    if unknown:
+        refuse(f"no dtype {', '.join(unknown)}; there are {', '.join(DTYPES)}")
+    return names
+
+
+@app.command("info")
+def info_command() -> None:
+    """Versions, GPUs, the backend and why, the kernel cache, the tuning table."""
+    console = terminal.new_console()
+    table = Table.grid(padding=(0, 2))
+    for fact in info.facts():
+        table.add_row(fact.name, fact.value)
+        if fact.note:
+            table.add_row("", Text(fact.note, style="dim"))
+    console.print(table)
+
+
+@app.command()
+def check(
+    routines: Routines = None,
+    backend: Annotated[str, typer.Option(help="all, cpu, interpret or cuda")] = "all",
+    grid: Annotated[str, typer.Option(help="auto, interpret, reduced, netlib or full")] = "auto",
+    as_json: Annotated[bool, typer.Option("--json", hidden=True)] = False,
+) -> None:
+    """Check routines against higher-precision references on every backend that is here."""
+    chosen = known_routines(routines)
+    if backend not in ("all", *checks.BACKENDS):
+        refuse(f"no backend {backend}; choose all, {', '.join(checks.BACKENDS)}")
+    if grid not in checks.GRIDS:
+        refuse(f"no grid {grid}; choose {', '.join(checks.GRIDS)}")
+    if as_json:
+        _check_for_parent(chosen, backend, grid)
+        return
+    console = terminal.new_console()
+    good = True
+    for name in checks.BACKENDS if backend == "all" else (backend,):
+        reason = checks.why_absent(name)
+        if reason:
+            console.print(Text(f"{name}: skipped: {reason}", style="yellow"), soft_wrap=True)
+            good = good and backend == "all"  # a backend asked for by name must be there
+            continue
+        with terminal.new_progress(console) as bar:
+            task = bar.add_task(name)
+            report = checks.check(
+                chosen,
+                name,
+                grid,
+                lambda label, done, total, name=name, task=task, bar=bar: bar.update(
+                    task, description=f"{name} {label}", completed=done, total=total
+                ),
+            )
+        _print_report(console, report)
+        good = good and report.passed
+    raise typer.Exit(0 if good else 1)
+
+
+def _check_for_parent(routines: list[str], backend: str, grid: str) -> None:
+    """The same as lines of JSON, for the process that started this one."""
+    report = checks.check(
+        routines, backend, grid, lambda *progress: print(checks.progress_as_json(*progress))
+    )
+    print(checks.report_as_json(report), flush=True)
+    raise typer.Exit(0 if report.passed else 1)
+
+
+def _print_report(console: Any, report: Report) -> None:
+    console.print(tables.check_table(report))
+    console.print(Text("cells: cases, and the largest error over the hard bar", style="dim"))
+    for row in report.rows:
+        for failure in row.failures[:_FAILURES_SHOWN]:
+            console.print(Text(failure, style="red"), soft_wrap=True)
+        if len(row.failures) > _FAILURES_SHOWN:
+            console.print(Text(f"... and {len(row.failures) - _FAILURES_SHOWN} more", style="red"))
+    for reason in report.skipped:
+        console.print(Text(f"skipped: {reason}", style="yellow"))
+
+
+@app.command()
+def bench(
+    routines: Routines = None,
+    cases_from: Annotated[
+        str,
+        typer.Option("--list", help=f"cases: {', '.join(cases.LISTS)}; what follows replaces"),
+    ] = "default",
+    sizes: Annotated[
+        str | None, typer.Option(help="4096 or 2^20 or 2^16..2^28:2 or 8x512x64, with commas")
+    ] = None,
+    dtypes: Annotated[str | None, typer.Option(help="names or BLAS letters, with commas")] = None,
+    trans: Annotated[str | None, typer.Option(help="of products: NN,TN,NT ...")] = None,
+    layout: Annotated[str | None, typer.Option(help="of matrices: col,row")] = None,
+    backend: Annotated[str, typer.Option(help="auto, cuda or cpu")] = "auto",
+    arrays: Annotated[
+        str, typer.Option(help="auto, torch, cupy or tileblas: who owns device arrays")
+    ] = "auto",
+    csv: Annotated[
+        Path | None, typer.Option(help="a file, or a folder for a file named by device and time")
+    ] = None,
+    compare: Annotated[Path | None, typer.Option(help="an earlier CSV file")] = None,
+) -> None:
+    """Time routines beside SciPy or cuBLAS, against measured roofs and a reference."""
+    chosen = known_routines(routines) if routines else []
+    console = terminal.new_console()
+    try:
+        wanted = cases.listed(cases_from, chosen, sizes, known_dtypes(dtypes), trans, layout)
+        earlier = read_earlier(compare) if compare else None
+        opened = benches.open_bench(backend, arrays)
+    except (OSError, ValueError) as error:
+        refuse(str(error))
+    if sizes is None:
+        wanted, left_out = benches.split_by_time(wanted, opened.roofs, _SLOW_CALL)
+        if left_out:
+            names = ", ".join(map(str, left_out))
+            console.print(
+                Text(f"left out, over {_SLOW_CALL:g} s a call (name --sizes): {names}"),
+                style="yellow",
+            )
+    if csv is None:
+        rows = terminal.measured(console, wanted, opened)
+    else:
+        path = csv if csv.suffix == ".csv" else csv / _file_name(opened.environment["device"])
+        with CsvFile(path, opened.common) as file:
+            rows = terminal.measured(console, wanted, opened, file)
+    terminal.print_bench(console, rows, opened, earlier)
+    if earlier and earlier.device != opened.environment["device"]:
+        console.print(Text(f"earlier was measured on {earlier.device}", style="yellow"))
+    if csv is not None:
+        console.print(Text(f"written to {path}"), soft_wrap=True)
+    raise typer.Exit(0 if all(row.good for row in rows) else 1)
+
+
+def _file_name(device: str) -> str:
+    """A name for results: the device, and the time to the minute."""
+    plain = re.sub(r"[^a-z0-9]+", "-", device.lower()).strip("-")
+    return f"bench-{plain}-{datetime.now():%Y%m%d-%H%M}.csv"
+
+
+@app.command()
+def demo() -> None:
+    """The main job: benchmark, principal components of digits, the kernels without a GPU."""
+    from tileblas.lab import demo as parts
+
+    try:
+        good = parts.run(terminal.new_console())
+    except ImportError as error:
+        refuse(str(error))
+    raise typer.Exit(0 if good else 1)
+
+
+@app.command("compile")
+def compile_command(
+    routines: Routines = None,
+    target: Annotated[str | None, typer.Option(help="sm_90, ...; the GPU's by default")] = None,
+    dtypes: Annotated[str | None, typer.Option(help="names or BLAS letters, with commas")] = None,
+) -> None:
+    """Fill the kernel cache for a target; no GPU is needed."""
+    from tileblas.runtime import cache
+    from tileblas.runtime.compile import CompileError
+    from tileblas.runtime.prebuild import compile_variants
+
+    chosen = list(dict.fromkeys(ROUTINES[name].family for name in known_routines(routines)))
+    named_dtypes = known_dtypes(dtypes)
+    console = terminal.new_console()
+    if target is None:
+        aim, said = info.local_target(), "the target of this machine's GPU, or the default"
+    else:
+        try:
+            aim, said = Target.parse(target), ""
+        except ValueError as error:
+            refuse(str(error))
+    console.print(Text(f"for {aim}" + (f", {said}" if said else "")))
+    with terminal.new_progress(console) as bar:
+        task = bar.add_task(f"compiling for {aim}", total=None)
+        try:
+            summary = compile_variants(
+                chosen,
+                aim,
+                lambda done, total: bar.update(task, completed=done, total=total),
+                tuple(named_dtypes) if named_dtypes else None,
+            )
+        except CompileError as error:
+            refuse(str(error))
+    console.print(
+        Text(
+            f"{summary.variants} variants of {', '.join(chosen)}: {summary.compiled} compiled in "
+            f"{summary.seconds:.1f} s, the others were there; all in {cache.folder()}"
+        ),
+        soft_wrap=True,
+    )

@@ -1,0 +1,142 @@
+"""Plans: what kernels are specialised on, how many variants there are, what grids cover."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tileblas.core.call import Scalar
+from tileblas.core.canon import canonical, result_operand
+from tileblas.core.check import check_shapes
+from tileblas.core.ingest import ingest
+from tileblas.routines.registry import ROUTINES
+from tileblas.routines.samples import problems
+from tileblas.runtime.prebuild import variants
+from tileblas.runtime.target import TARGETS, Target
+from tileblas.runtime.variant import variant_of
+from tileblas.tuning.table import table
+
+SM_90 = table("sm_90")
+REAL, ZERO = Scalar("real", 0.5), Scalar("zero")
+
+
+def launches(name, arrays, aligned=True, beta=ZERO, tables=SM_90):
+    spec = ROUTINES[name]
+    operands = [ingest(x) for x in arrays]
+    options = {option.name: "N" for option in spec.options}
+    operands += [None] * (len(spec.arguments) - len(operands))
+    dims, batch = check_shapes(spec, operands, options)
+    made = None
+    if spec.operands[spec.output].role == "new" or operands[spec.output] is None:
+        axes = spec.operands[spec.output].axes
+        shape = (*batch, *(dims[spec.dims.index(axis)] for axis in axes))
+        made = result_operand(spec.operands[spec.output], shape, operands[0].dtype)
+    scalars = dict(zip(spec.scalars, (REAL, beta), strict=False))
+    problem = canonical(spec, operands, made, dims, batch, options, scalars)
+    return spec.plan(problem, tables, aligned)
+
+
+def one(*args, **kwargs):
+    found = launches(*args, **kwargs)
+    assert len(found) == 1
+    return found[0]
+
+
+# Every variant costs a user a second or more at its first use, so the number is watched.
+@pytest.mark.parametrize(("family", "most"), [("dot", 16), ("axpy", 12), ("gemm", 320)])
+def test_number_of_prebuilt_variants(family, most, record_property):
+    count = len(variants([family], Target(90)))
+    record_property("variants", count)
+    assert 0 < count <= most
+
+
+@pytest.mark.parametrize("size", [100, 128, 1000, 1024, 4096])
+def test_sizes_do_not_make_variants(size):
+    """Only the tile and the alignment may follow from a size."""
+    kinds = set()
+    for m, n, k in ((size, size, size), (size + 16, size, size + 32)):
+        a, b = np.empty((m, k), np.float32), np.empty((k, n), np.float32)
+        launch = one("gemm", (a, b))
+        fixed = {name for name, value in launch.constants if name.islower() and value != 1}
+        assert fixed <= {"alpha_im", "beta", "beta_im"}
+        variant = variant_of(launch, Target(90))
+        kinds.add(replace(variant, constants=(), num_warps=0, num_stages=0))
+    assert len(kinds) == 1
+
+
+def test_alignment_is_promised_only_where_every_row_keeps_it():
+    a, b = np.empty((64, 64), np.float32), np.empty((64, 64), np.float32)
+    assert one("gemm", (a, b)).aligned
+    assert not one("gemm", (a, b), aligned=False).aligned
+    odd = np.empty((64, 65), np.float32)[:, :64]
+    assert not one("gemm", (odd, b)).aligned
+    assert not one("gemm", (a, odd)).aligned
+    assert one("gemm", (np.empty((64, 65), np.complex128)[:, :64],) * 2).aligned
+
+
+def test_a_window_matrix_is_not_called_aligned():
+    base = np.empty(200, np.float32)
+    window = np.lib.stride_tricks.as_strided(base, (64, 64), (4, 4))
+    assert not one("gemm", (window, np.empty((64, 64), np.float32))).aligned
+
+
+def test_a_batched_dot_keeps_wide_loads_although_its_results_lie_close():
+    x = np.empty((3, 1024), np.float32)
+    launch = one("dot", (x, x))
+    assert launch.aligned
+    assert launch.grid == 3
+
+
+def test_long_vectors_are_split_and_the_workspace_holds_every_part():
+    x = np.empty(1 << 20, np.complex64)
+    launch = one("dot", (x, x))
+    splits = next(a.value for a in launch.arguments if a.name == "splits")
+    assert launch.grid == splits > 1
+    assert launch.partial_bytes == 8 * splits
+    assert launch.counters == 1
+
+
+def test_more_batch_axes_than_a_kernel_walks_become_several_launches():
+    a = np.empty((2, 3, 1, 4, 8, 8))
+    b = np.empty((2, 1, 5, 4, 8, 8))
+    found = launches("gemm", (a, b))
+    assert sum(launch.grid for launch in found) >= 2 * 3 * 5 * 4
+    offsets = {
+        tuple(arg.value for arg in launch.arguments if arg.kind == "pointer") for launch in found
+    }
+    assert len(offsets) == len(found) > 1
+
+
+def test_kernels_are_named_in_few_files():
+    names = {
+        launch.kernel
+        for spec in ROUTINES.values()
+        for problem, aligned in problems(spec, ("float32",))
+        for launch in spec.plan(problem, SM_90, aligned)
+    }
+    assert names == {"reduce.dot_kernel", "elementwise.axpy_kernel", "gemm.gemm_kernel"}
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=str)
+def test_every_target_has_a_row_for_every_kernel_and_dtype(target):
+    for spec in ROUTINES.values():
+        for problem, aligned in problems(spec):
+            assert spec.plan(problem, table(target.name), aligned)
+
+
+@pytest.mark.parametrize("arch", ["sm_90", "default", "interpret"])
+def test_tables_say_what_they_were_measured_on(arch):
+    assert table(arch).measured
+
+
+def test_small_products_get_small_tiles():
+    """A tile that leaves most multiprocessors idle loses to a smaller one."""
+    big = one("gemm", (np.empty((4096, 4096)), np.empty((4096, 4096))))
+    small = one("gemm", (np.empty((256, 256)), np.empty((256, 256))))
+    area = {
+        name: dict(launch.constants)["BLOCK_M"] * dict(launch.constants)["BLOCK_N"]
+        for name, launch in (("big", big), ("small", small))
+    }
+    assert area["small"] < area["big"]
