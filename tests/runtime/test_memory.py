@@ -89,12 +89,25 @@ def test_during_a_capture_memory_is_ordinary(fake_driver, api):
     assert array.address in api.blocks
 
 
+def test_a_capture_does_not_record_a_free(fake_driver, api):
+    array = empty((2,), "float32", 0, 7, on=fake_driver)
+    address = array.address
+    api.captures[7] = 41
+    del array
+    assert api.called("cuMemFreeAsync") == []
+    empty((2,), "float32", 0, 8, on=fake_driver)
+    assert [address, 7] not in api.called("cuMemFreeAsync")
+    del api.captures[7]
+    empty((2,), "float32", 0, 8, on=fake_driver)
+    assert [address, 7] in api.called("cuMemFreeAsync")
+
+
 def test_empty_arrays_have_an_address(fake_driver):
     assert empty((0, 3), "float32", 0, 7, on=fake_driver).address
 
 
 def test_out_of_memory_names_the_bytes_and_a_smaller_array_fits(fake_driver):
-    with pytest.raises(MemoryError, match=r"tileblas: 34359738368 bytes asked on cuda:0"):
+    with pytest.raises(MemoryError, match=r"out of memory: 34359738368 bytes asked on cuda:0"):
         empty((1 << 16, 1 << 16), "float64", 0, 7, on=fake_driver)
     empty((10,), "float64", 0, 7, on=fake_driver)
 

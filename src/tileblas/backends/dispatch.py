@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -35,6 +36,7 @@ class Prepared:
 
 
 _memo: dict[tuple, Prepared] = {}
+_remembering = threading.Lock()
 
 
 def call(
@@ -49,13 +51,17 @@ def call(
     operands = _ingest(spec, arrays)
     first = operands[0]
     assert first is not None
+    dtype = first.dtype
     for operand in operands:
         if operand is not None and (operand.device != first.device or operand.dtype is None):
             _refuse(spec, operands)
+    assert dtype is not None
     values = {
-        name: parse(spec, name, value, first.dtype, first.device)
+        name: parse(spec, name, value, dtype, first.device)
         for name, value in zip(spec.scalars, scalars, strict=True)
     }
+    if not all(isinstance(word, str) for word in (*options, math or "")):
+        check.check_options(spec, dict(zip(spec.option_names, options, strict=True)), math)
     chosen = settings.chosen_backend()
     key = (
         spec.name,
@@ -71,9 +77,7 @@ def call(
     prepared = _memo.get(key)
     if prepared is None:
         prepared = _prepare(spec, operands, values, options, math, chosen)
-        if len(_memo) >= _REMEMBERED:
-            _memo.pop(next(iter(_memo)), None)
-        _memo[key] = prepared
+        _remember(key, prepared)
     output = _output(prepared, operands, stream)
     if prepared.run is not None:
         names = spec.argument_names
@@ -81,6 +85,13 @@ def call(
         named[spec.output_name] = output
         prepared.run(named, values, stream)
     return returned(output, fresh=prepared.new_shape is not None)
+
+
+def _remember(key: tuple, prepared: Prepared) -> None:
+    with _remembering:
+        if len(_memo) >= _REMEMBERED:
+            del _memo[next(iter(_memo))]
+        _memo[key] = prepared
 
 
 def _ingest(spec: Spec, arrays: Sequence[Any]) -> list[Operand | None]:
@@ -117,8 +128,8 @@ def _prepare(
     chosen: str,
 ) -> Prepared:
     """The miss path: check, canonical form, quick returns, plan."""
-    letters = {option.name: value for option, value in zip(spec.options, options, strict=True)}
-    letters = check.check_options(spec, letters, math)
+    named = dict(zip(spec.option_names, options, strict=True))
+    letters = check.check_options(spec, named, math)
     dtype = check.check_dtypes(spec, operands)
     dims, batch = check.check_shapes(spec, operands, letters)
     check.check_output(spec, operands, scalars)

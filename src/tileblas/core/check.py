@@ -208,7 +208,9 @@ def check_blas(
         raise BlasError(spec.name, "layout", f"is {layout!r}; it must be 'col' or 'row'")
     options = {option.name: str(arguments[option.name]).upper() for option in spec.options}
     for name in spec.fortran:
-        value = arguments.get(name)
+        if name not in arguments:
+            continue
+        value = arguments[name]
         if name in options:
             check_options_of_one(spec, name, value)
         elif name in spec.dims and value < 0:

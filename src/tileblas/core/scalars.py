@@ -44,14 +44,16 @@ def parse(spec: Spec, name: str, value: Any, dtype: DType, device: int) -> Scala
 
 
 def _host_scalar(spec: Spec, name: str, value: numbers.Complex, dtype: DType) -> Scalar:
+    rounded: complex
     try:
         if isinstance(value, numbers.Real):
-            rounded: complex = _round(float(value), dtype)
-            kind = "real"
+            kind, rounded = "real", _round(float(value), dtype)
         elif dtype.is_complex:
-            value = complex(value)
-            rounded = complex(_round(value.real, dtype), _round(value.imag, dtype))
-            kind = "complex"
+            number = complex(value)
+            kind, rounded = (
+                "complex",
+                complex(_round(number.real, dtype), _round(number.imag, dtype)),
+            )
         else:
             raise TypeError(_named(spec, name, f"is complex, but the operands are {dtype}"))
     except OverflowError as error:

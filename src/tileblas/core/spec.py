@@ -73,6 +73,7 @@ class Spec:
     # Derived: what the caller passes, and which of the operands is the output.
     arguments: tuple[Arg, ...] = field(init=False)
     argument_names: tuple[str, ...] = field(init=False)
+    option_names: tuple[str, ...] = field(init=False)
     output: int = field(init=False)
     output_name: str = field(init=False)
 
@@ -81,6 +82,7 @@ class Spec:
         object.__setattr__(self, "arguments", given)
         outputs = [i for i, arg in enumerate(self.operands) if arg.is_output]
         object.__setattr__(self, "argument_names", tuple(arg.name for arg in given))
+        object.__setattr__(self, "option_names", tuple(option.name for option in self.options))
         object.__setattr__(self, "output", outputs[0])
         object.__setattr__(self, "output_name", self.operands[outputs[0]].name)
         object.__setattr__(self, "family", self.family or self.name)

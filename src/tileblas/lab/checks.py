@@ -1,4 +1,4 @@
-"""`tileblas check` on every backend that this machine has, the interpreter in a process of its own."""
+"""`tileblas check` on the backends of this machine, the interpreter in a process of its own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tileblas.lab.environment import package_version, why_no_gpu
 BACKENDS = ("cpu", "interpret", "cuda")
 GRIDS = ("auto", "interpret", "reduced", "netlib", "full")
 
-Progress = Callable[[str, int, int], Any]  # label, cases done, cases in all
+Progress = Callable[[int, int, str], Any]  # cases done, cases in all, what is checked now
 
 
 def why_absent(backend: str) -> str | None:
@@ -51,13 +51,13 @@ def check(routines: Sequence[str], backend: str, grid: str, progress: Progress) 
     if backend == "interpret" and not settings.interpreting():
         return _check_elsewhere(routines, backend, grid, progress)
     total = runner.count(routines, grid, backend)
-    progress("", 0, total)
+    progress(0, total, "")
     done = 0
 
     def advance(label: str, cases: int) -> None:
         nonlocal done
         done += cases
-        progress(label, done, total)
+        progress(done, total, label)
 
     return runner.run(routines, backend, advance, grid)
 
@@ -71,7 +71,7 @@ def _check_elsewhere(
     for message in child_messages(command):
         if "report" in message:
             return report_from(message["report"])
-        progress(message["label"], message["done"], message["total"])
+        progress(message["done"], message["total"], message["label"])
     raise RuntimeError(f"the check on {backend} ended without a report")
 
 
@@ -104,5 +104,5 @@ def report_as_json(report: Report) -> str:
     return json.dumps({"report": dataclasses.asdict(report)})
 
 
-def progress_as_json(label: str, done: int, total: int) -> str:
-    return json.dumps({"label": label, "done": done, "total": total})
+def progress_as_json(done: int, total: int, label: str) -> str:
+    return json.dumps({"done": done, "total": total, "label": label})

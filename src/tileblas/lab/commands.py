@@ -99,16 +99,8 @@ def check(
             console.print(Text(f"{name}: skipped: {reason}", style="yellow"), soft_wrap=True)
             good = good and backend == "all"  # a backend asked for by name must be there
             continue
-        with terminal.new_progress(console) as bar:
-            task = bar.add_task(name)
-            report = checks.check(
-                chosen,
-                name,
-                grid,
-                lambda label, done, total, name=name, task=task, bar=bar: bar.update(
-                    task, description=f"{name} {label}", completed=done, total=total
-                ),
-            )
+        with terminal.progress(console, name) as update:
+            report = checks.check(chosen, name, grid, update)
         _print_report(console, report)
         good = good and report.passed
     raise typer.Exit(0 if good else 1)
@@ -228,14 +220,10 @@ def compile_command(
         except ValueError as error:
             refuse(str(error))
     console.print(Text(f"for {aim}" + (f", {said}" if said else "")))
-    with terminal.new_progress(console) as bar:
-        task = bar.add_task(f"compiling for {aim}", total=None)
+    with terminal.progress(console, f"compiling for {aim}") as update:
         try:
             summary = compile_variants(
-                chosen,
-                aim,
-                lambda done, total: bar.update(task, completed=done, total=total),
-                tuple(named_dtypes) if named_dtypes else None,
+                chosen, aim, update, tuple(named_dtypes) if named_dtypes else None
             )
         except CompileError as error:
             refuse(str(error))

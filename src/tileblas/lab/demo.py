@@ -39,15 +39,15 @@ def _benchmarks(console: Console, opened: bench.Bench) -> bool:
 def _digits(console: Console, opened: bench.Bench) -> bool:
     console.print(Text("\n2. Real input: principal components of handwritten digits", style="bold"))
     found = []
-    with tileblas.backend(opened.backend), terminal.new_progress(console) as bar:
+    with (
+        tileblas.backend(opened.backend),
+        terminal.progress(console, "power iteration") as update,
+    ):
         for dtype in _DTYPES:
-            task = bar.add_task(f"power iteration, {dtype}", total=None)
+            images = digits.load_images(dtype)
+            update(0, label=dtype)
             found.append(
-                digits.principal_components(
-                    digits.load_images(dtype),
-                    opened.place,
-                    lambda step, change, task=task: bar.update(task, completed=step),
-                )
+                digits.principal_components(images, opened.place, lambda step, _: update(step))
             )
     console.print(tables.components_table(found))
     console.print(Text(f"The first {_SHOWN} components, 8 x 8 pixels each:\n"))
@@ -71,14 +71,13 @@ def _interpreter(console: Console) -> bool:
     if reason:
         console.print(Text(f"skipped: {reason}", style="yellow"))
         return True
-    with terminal.new_progress(console) as bar:
-        task = bar.add_task("Triton kernels in the interpreter", total=len(interpreted.CASES))
-        found = interpreted.agreement(lambda done, total: bar.update(task, completed=done))
+    with terminal.progress(console, "Triton kernels in the interpreter") as update:
+        found = interpreted.agreement(update)
     console.print(tables.agreement_table(found))
     console.print(
         Text(
-            "interpreter: time of one call, which says nothing of a GPU. Errors as above; both must "
-            "be within the bar of a backward-stable sum. difference: relative, of the two results.",
+            "interpreter: time of one call, which says nothing of a GPU. Errors as above, both to be "
+            "within the bar of a backward-stable sum. difference: of the two results, relative.",
             style="dim",
         )
     )

@@ -62,7 +62,7 @@ def agreement(progress: Callable[[int, int], Any] = lambda done, total: None) ->
             messages.append(message)
             progress(len(messages), len(CASES))
         with np.load(results) as arrays:
-            return [_compared(i, arrays[str(i)], message) for i, message in enumerate(messages)]
+            return [_compared(i, arrays[f"arr_{i}"], message) for i, message in enumerate(messages)]
 
 
 def _compared(index: int, interpreted: np.ndarray, message: dict[str, Any]) -> Agreement:
@@ -85,12 +85,13 @@ def _solved(case: Case) -> tuple[Accuracy, np.ndarray, float]:
 
 def main(results: str) -> None:
     """Solve every case, report each as a line of JSON, and save the results."""
-    solved = {}
-    for index, case in enumerate(CASES):
-        accuracy, solved[str(index)], seconds = _solved(case)
+    solved = []
+    for case in CASES:
+        accuracy, result, seconds = _solved(case)
+        solved.append(result)
         message = {"error": accuracy.error, "good": accuracy.good, "seconds": seconds}
         print(json.dumps(message), flush=True)
-    np.savez(results, **solved)
+    np.savez(results, *solved)
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ class Problem:
 
     def _shape(self, arg: Arg) -> tuple[int, ...]:
         sizes = dict(zip(self.spec.dims, self.case.dims, strict=True))
-        axes = arg.axes if self.options.get(arg.trans, "N") == "N" else arg.axes[::-1]
+        axes = arg.axes if self.options.get(arg.trans or "", "N") == "N" else arg.axes[::-1]
         return tuple(sizes[axis] for axis in axes)
 
     def _stored(self, shape: tuple[int, ...], seed: int) -> Any:
@@ -95,12 +95,12 @@ class Problem:
         if self._returns_scalar:
             expected = self._dot_reference()
             result = np.asarray(bound.value(bound.call()))
-            scale = expected.gauge
+            scale = float(expected.gauge)
         else:
             pick, expected = self._sampled()
             bound.call()
             result = pick()
-            scale = np.linalg.norm(expected.value)
+            scale = float(np.linalg.norm(expected.value))
         error = np.linalg.norm((result - expected.value) - expected.tail) / scale
         return Accuracy(float(error), judge(result, expected, self.dtype).passed)
 
@@ -156,11 +156,11 @@ def _added(parts: list[Reference], terms: int) -> Reference:
         total = math.fsum(numbers)
         return total, math.fsum([*numbers, -total])
 
-    values = [part.value[()] for part in parts] + [part.tail[()] for part in parts]
-    high, low = exact([v.real for v in values])
+    pieces = [complex(part.value) for part in parts] + [complex(part.tail) for part in parts]
+    high, low = exact([piece.real for piece in pieces])
     value, tail = np.asarray(high), np.asarray(low)
-    if np.iscomplexobj(values):
-        high_im, low_im = exact([v.imag for v in values])
+    if np.iscomplexobj(parts[0].value):
+        high_im, low_im = exact([piece.imag for piece in pieces])
         value, tail = np.asarray(complex(high, high_im)), np.asarray(complex(low, low_im))
     gauge = np.asarray(math.fsum(float(part.gauge) for part in parts))
     return Reference(value, tail, gauge, gauge, np.asarray(FINITE), terms, 0)

@@ -63,7 +63,8 @@ class ColumnProduct:
 
 def column_product(case: Case, a: Any, b: Any, c: Any) -> ColumnProduct:
     """A product by columns: one stored by rows is the transposed product of the same memory."""
-    (m, n, k), (trans_a, trans_b) = case.dims, case.trans
+    m, n, k = case.dims
+    trans_a, trans_b = tuple(case.trans)
     if case.layout == "row":
         return ColumnProduct(trans_b, trans_a, n, m, k, b, a, c)
     return ColumnProduct(trans_a, trans_b, m, n, k, a, b, c)
@@ -199,6 +200,7 @@ class Cublas:
     def _dot(self, case: Case, operands: Mapping[str, Any]) -> Bound:
         row, n = DTYPES[case.dtype], case.dims[0]
         x, y = self._address(operands["x"]), self._address(operands["y"])
+        arguments: tuple[Any, ...]
         result = ctypes.c_void_p(self._result)
         if row.letter in "hb":
             kind, single = _CUDA_TYPE[row.name], _CUDA_TYPE["float32"]
@@ -215,6 +217,7 @@ class Cublas:
         row, n = DTYPES[case.dtype], case.dims[0]
         x, y = self._address(operands["x"]), self._address(operands["y"])
         alpha = _scalar(row.name, ALPHA["axpy"])
+        arguments: tuple[Any, ...]
         if row.letter in "hb":
             kind, single = _CUDA_TYPE[row.name], _CUDA_TYPE["float32"]
             name = "cublasAxpyEx"
@@ -230,6 +233,7 @@ class Cublas:
         lda, ldb, ldc = p.leading
         shape = (_TRANS[p.trans_a], _TRANS[p.trans_b], p.m, p.n, p.k)
         one, zero = _scalar(row.name, 1.0), _scalar(row.name, 0.0)
+        arguments: tuple[Any, ...]
         if row.letter in "hb":
             kind = _CUDA_TYPE[row.name]
             name = "cublasGemmEx"

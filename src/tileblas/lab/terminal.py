@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -17,38 +19,57 @@ from tileblas.lab.tables import bench_table
 _WIDTH_OF_FILES = 140
 
 
+class Update(Protocol):
+    """Tells a progress bar how far the work has come, and what is being worked on."""
+
+    def __call__(self, done: int, total: int | None = None, label: str = "") -> None: ...
+
+
 def new_console(stderr: bool = False) -> Console:
-    """A console as wide as the terminal; wide enough for every table where output goes elsewhere."""
+    """A console as wide as the terminal, wide enough for every table where there is none."""
     console = Console(stderr=stderr, highlight=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console = Console(stderr=stderr, highlight=False, width=_WIDTH_OF_FILES)
     return console
 
 
-def new_progress(console: Console) -> Progress:
-    """A bar with counts and the time gone by, which vanishes when it is done."""
-    return Progress(
+@contextmanager
+def progress(console: Console, title: str) -> Iterator[Update]:
+    """A bar with counts and the time gone by, which vanishes when it is done.
+
+    Yields `update(done, total, label)`; without a total the bar only shows that something happens.
+    """
+    with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         console=console,
         transient=True,
-    )
+    ) as shown:
+        task = shown.add_task(title, total=None)
+
+        def update(done: int, total: int | None = None, label: str = "") -> None:
+            description = f"{title} {label}".rstrip()
+            shown.update(task, completed=done, total=total, description=description)
+
+        yield update
 
 
 def measured(
     console: Console, cases: Sequence[Case], bench: Bench, csv: CsvFile | None = None
 ) -> list[Measurement]:
     """Measure cases under a progress bar, writing each row as it comes."""
-    rows = []
-    with new_progress(console) as bar:
-        task = bar.add_task("measuring", total=len(cases))
-        for row in run(cases, bench, started=lambda case: bar.update(task, description=str(case))):
+    rows: list[Measurement] = []
+    with progress(console, "measuring") as update:
+
+        def started(case: Case) -> None:
+            update(len(rows), len(cases), str(case))
+
+        for row in run(cases, bench, started=started):
             rows.append(row)
             if csv is not None:
                 csv.write(row)
-            bar.advance(task)
     return rows
 
 

@@ -203,9 +203,7 @@ class Driver:
         except CudaError as error:
             if error.code != _OUT_OF_MEMORY:
                 raise
-            raise MemoryError(
-                f"tileblas: {nbytes} bytes asked on cuda:{device}, and the device has no more"
-            ) from None
+            raise MemoryError(f"out of memory: {nbytes} bytes asked on cuda:{device}") from None
         return int(address), pooled
 
     def free(self, address: int, pooled: bool, stream: int) -> None:

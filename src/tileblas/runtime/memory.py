@@ -31,10 +31,28 @@ class _Allocation:
             self.address, self._pooled = on.allocate(max(nbytes, 1), device, stream)
 
     def __del__(self) -> None:
-        if not self.address or fork.lost or sys.is_finalizing():
-            return
-        with self._driver.current(self._device):
-            self._driver.free(self.address, self._pooled, self._stream)
+        if self.address and not fork.lost and not sys.is_finalizing():
+            block = self.address, self._device, self._pooled, self._stream, self._owner
+            _give_back(self._driver, block)
+
+
+# Memory whose stream was being captured when the last reference went: the graph would record the
+# free. (driver, block) with block as _give_back takes it.
+_waiting: list[tuple[Driver, tuple]] = []
+
+
+def _give_back(on: Driver, block: tuple[int, int, bool, int, Any]) -> None:
+    address, device, pooled, stream, _ = block  # the owner of the stream has lived until here
+    with on.current(device):
+        if on.capturing(stream):
+            _waiting.append((on, block))
+        else:
+            on.free(address, pooled, stream)
+
+
+def _give_back_waiting() -> None:
+    for _ in range(len(_waiting)):
+        _give_back(*_waiting.pop())
 
 
 class DeviceArray:
@@ -129,6 +147,7 @@ def empty(
 
     `owner` keeps the stream alive. MemoryError names the bytes where the device has too few.
     """
+    _give_back_waiting()
     shape = tuple(int(n) for n in shape)
     nbytes = math.prod(shape) * _ITEMSIZES[dtype]
     allocation = _Allocation(on or driver(), nbytes, device, stream, owner)
