@@ -51,6 +51,16 @@ def _names(prefix: str, *names: str) -> SimpleNamespace:
     return SimpleNamespace(**{f"{prefix}_{name}": name for name in names})
 
 
+class Handle:
+    """A number as the bindings wrap it: equal to another only by int()."""
+
+    def __init__(self, value: int) -> None:
+        self._value = value
+
+    def __int__(self) -> int:
+        return self._value
+
+
 class FakeCuda:
     """The functions of cuda.bindings.driver that the runtime calls, for `devices` devices."""
 
@@ -158,7 +168,7 @@ class FakeCuda:
         return SUCCESS, int(stream in self.captures)
 
     def cuStreamGetCaptureInfo(self, stream):
-        return SUCCESS, 1, self.captures[stream], "graph", [], 0
+        return SUCCESS, 1, Handle(self.captures[stream]), "graph", [], 0
 
     def cuStreamSynchronize(self, stream):
         return (SUCCESS,)
@@ -184,7 +194,7 @@ class FakeCuda:
         self.free_bytes -= nbytes
         block = ctypes.create_string_buffer(b"\xaa" * nbytes, nbytes)
         self.blocks[ctypes.addressof(block)] = block
-        return SUCCESS, ctypes.addressof(block)
+        return SUCCESS, Handle(ctypes.addressof(block))
 
     def _free(self, address):
         block = self.blocks.pop(address)

@@ -59,6 +59,7 @@ def _members(problem: Problem) -> Iterator[list[int]]:
 def _dot(problem: Problem, addresses: Sequence[int]) -> None:
     """out := sum op(x) op(y), in chunks whose sizes and increments fit a BLAS integer."""
     (x, y), (n,) = problem.inputs, problem.dims
+    buffers.refuse_vector_copies(problem)
     pieces = []
     for start, count in blas.chunks(n, buffers.needs_buffer(x) or buffers.needs_buffer(y)):
         vx = buffers.vector(x, addresses[0], start, count)
@@ -74,6 +75,7 @@ def _axpy(problem: Problem, addresses: Sequence[int], alpha: complex) -> None:
     """y := alpha op(x) + y."""
     (x,), y, (n,) = problem.inputs, problem.output, problem.dims
     conj_by_buffer = x.conj and isinstance(alpha, complex)
+    buffers.refuse_vector_copies(problem, conj_by_buffer)
     buffered = conj_by_buffer or buffers.needs_buffer(x) or buffers.needs_buffer(y)
     for start, count in blas.chunks(n, buffered):
         vx = buffers.vector(x, addresses[0], start, count, conj=conj_by_buffer)
@@ -87,6 +89,9 @@ def _gemm(problem: Problem, addresses: Sequence[int], alpha: complex, beta: comp
     if _is_nan(alpha) or _is_nan(beta):
         _gemm_of_nan(problem, addresses, alpha, beta)
     elif all(blas.is_blas_matrix(v) for v in (a, b)) and blas.is_blas_output(c):
+        if c.dtype.is_complex and not isinstance(beta, complex) and beta != 0:
+            buffers.scale_parts(c, addresses[2], beta)
+            beta = 1.0
         pairs = list(zip((a, b, c), addresses, strict=True))
         blas.gemm(problem.dims, alpha, pairs[0], pairs[1], beta, pairs[2])
     else:

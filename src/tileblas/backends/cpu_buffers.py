@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 
@@ -74,7 +75,6 @@ def vector(view: View, address: int, start: int, count: int, conj: bool = False)
     first = address + start * inc * view.dtype.itemsize
     if not (conj or needs_buffer(view)):
         return blas.Vector(first, count, inc, view.dtype)
-    refuse_if_forbidden("level 1", "half types, conjugation or a stride beyond 32 bits on the CPU")
     values = load(view.dtype, numpy_view(first, view.dtype, (count,), (inc,)), conj)
     return blas.Vector(values.ctypes.data, count, 1, widened(view.dtype), values)
 
@@ -90,6 +90,14 @@ def output_vector(view: View, address: int, start: int, count: int) -> Iterator[
         store(view.dtype, numpy_view(first, view.dtype, (count,), (inc,)), piece.keep)
 
 
+def refuse_vector_copies(problem: Problem, conj: bool = False) -> None:
+    """Raise BlasError if vectors of the problem need a buffer and the user forbade copies."""
+    if conj:
+        refuse_if_forbidden(problem.routine, "conjugation on the CPU")
+    if any(needs_buffer(view) for view in problem.views if view.strides):
+        refuse_if_forbidden(problem.routine, "half types or a stride beyond 32 bits on the CPU")
+
+
 # ---- matrices ---------------------------------------------------------------------------------
 
 
@@ -98,7 +106,7 @@ def gemm(problem: Problem, addresses: Sequence[int], alpha: complex, beta: compl
 
     One block of C accumulates over all of k in the BLAS type before it is rounded and written.
     """
-    refuse_if_forbidden(problem.routine, "half types or a matrix without a unit stride on the CPU")
+    refuse_if_forbidden(problem.routine, _why(problem))
     (a, b), c = problem.inputs, problem.output
     m, n, k = problem.dims
     whole = [
@@ -112,23 +120,55 @@ def gemm(problem: Problem, addresses: Sequence[int], alpha: complex, beta: compl
             for p in range(0, k, BLOCK):
                 left = load(a.dtype, whole[0][i : i + BLOCK, p : p + BLOCK], a.conj)
                 right = load(b.dtype, whole[1][p : p + BLOCK, j : j + BLOCK], b.conj)
-                _multiply(alpha, left, right, 1.0 if p else beta, tile)
-            if k == 0:
-                tile *= tile.dtype.type(beta)
+                _multiply(alpha, left, right, tile)
             store(c.dtype, target, tile)
 
 
+def scale_parts(view: View, address: int, factor: float) -> None:
+    """C := factor C in place, real and imaginary parts separately, as a real-typed beta asks.
+
+    zgemm would multiply by (factor, 0), which makes a NaN of an infinite part's neighbour.
+    """
+    real = DTYPES[view.dtype.real]
+    strides = (*(2 * stride for stride in view.strides), 1)
+    if factor != 1:
+        _scale(numpy_view(address, real, (*view.shape, 2), strides), factor)
+
+
+def _why(problem: Problem) -> str:
+    """Why BLAS cannot take the matrices where they lie."""
+    if any(view.dtype in HALF for view in problem.views):
+        return "half types on the CPU"
+    if any(view.conj and blas.operation(replace(view, conj=False)) for view in problem.inputs):
+        return "conjugation without transposition on the CPU"
+    return "a matrix without a unit stride, or with overlapping rows, on the CPU"
+
+
 def _start(dtype: DType, target: np.ndarray, beta: complex) -> np.ndarray:
-    """The accumulator of one block: the old values, or zeros that hide them where beta = 0."""
+    """The accumulator of one block: beta times the old values, which beta = 0 hides."""
     if beta == 0:
         return np.zeros(target.shape, widened(dtype).name)
-    return load(dtype, target)
+    tile = load(dtype, target)
+    if beta != 1:
+        _scale(tile, beta)
+    return tile
 
 
-def _multiply(alpha: complex, a: np.ndarray, b: np.ndarray, beta: complex, c: np.ndarray) -> None:
+def _scale(tile: np.ndarray, factor: complex) -> None:
+    """tile := factor tile; a real-typed factor scales the parts separately."""
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        if np.iscomplexobj(tile) and not isinstance(factor, complex):
+            parts = tile.view(tile.real.dtype)
+            parts *= parts.dtype.type(factor)
+        else:
+            tile *= tile.dtype.type(factor)
+
+
+def _multiply(alpha: complex, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
+    """c += alpha a b"""
     (m, k), n = a.shape, b.shape[1]
     arrays = [_as_view(x) for x in (a, b, c)]
-    blas.gemm((m, n, k), alpha, arrays[0], arrays[1], beta, arrays[2])
+    blas.gemm((m, n, k), alpha, arrays[0], arrays[1], 1.0, arrays[2])
 
 
 def _as_view(array: np.ndarray) -> tuple[View, int]:

@@ -11,6 +11,8 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from tileblas.core.call import Problem, Scalar
 from tileblas.core.operand import Operand
 from tileblas.core.spec import Spec
@@ -31,7 +33,9 @@ def runner(spec: Spec, problem: Problem) -> Callable[..., None]:
     def run(operands: Mapping[str, Operand], scalars: Mapping[str, Scalar], stream: object) -> None:
         addresses = {name: operand.pointer for name, operand in operands.items()}
         for launch, kernel in zip(launches, kernels, strict=True):
-            _launch(kernel, launch, addresses, scalars)
+            # NumPy interprets, and would warn of NaN, Inf and overflow, which IEEE rules allow.
+            with np.errstate(all="ignore"):
+                _launch(kernel, launch, addresses, scalars)
 
     return run
 

@@ -181,8 +181,8 @@ def _pointer_device(pointer: int) -> int:
 def _dlpack(array: Any) -> Operand:
     kind, device = array.__dlpack_device__()
     if kind in (_DLPACK_CPU, _DLPACK_CUDA_HOST):
-        operand = _numpy(np.from_dlpack(array))
-        return operand._replace(library="dlpack")
+        view = np.from_dlpack(array)
+        return _numpy(view)._replace(library="dlpack", array=array, keep=view)
     if kind not in (_DLPACK_CUDA, _DLPACK_MANAGED):
         raise TypeError(f"DLPack device type {int(kind)} is neither CPU nor CUDA memory")
     from cuda.core.utils import StridedMemoryView
@@ -193,5 +193,5 @@ def _dlpack(array: Any) -> Operand:
     strides = tuple(view.strides) if view.strides is not None else c_strides(shape)
     readonly = READONLY if view.readonly else 0
     return Operand(
-        view.ptr, dtype, shape, strides, readonly, device, "dlpack", (array, view), LEGACY_STREAM
+        view.ptr, dtype, shape, strides, readonly, device, "dlpack", array, LEGACY_STREAM, view
     )

@@ -16,7 +16,8 @@ READONLY = 4
 
 
 class Operand(NamedTuple):
-    """One array as ingested: pure description, nothing copied, memory kept alive by `array`.
+    """One array as ingested: pure description, nothing copied, memory kept alive by `array`
+    (the caller's own object, which is what a call returns) and `keep`.
 
     `pointer` addresses the element whose indices are all 0, so strides (in elements) may have
     either sign. `dtype` is None for an element type that BLAS lacks. `stream` is the handle that a
@@ -32,6 +33,7 @@ class Operand(NamedTuple):
     library: str
     array: Any
     stream: int | None = None
+    keep: Any = None
 
 
 def extent(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:

@@ -11,12 +11,12 @@ import tileblas
 from tileblas.core.results import is_out_of_memory
 from tileblas.lab import environment
 from tileblas.lab.cases import Case
-from tileblas.lab.device import Device
+from tileblas.lab.device import bus_id
 from tileblas.lab.gauges import find_gauge
 from tileblas.lab.places import HostPlace, Place, device_place
-from tileblas.lab.problems import Accuracy, Problem, work
+from tileblas.lab.problems import Problem, work
 from tileblas.lab.results import Measurement
-from tileblas.lab.rivals import Cublas, Rival, Scipy
+from tileblas.lab.rivals import Bound, Cublas, Rival, RivalError, Scipy
 from tileblas.lab.roofs import Roofs, device_roofs, host_roofs
 from tileblas.lab.timing import STANDARD, Clock, DeviceClock, HostClock, Race, Repeats, race
 from tileblas.routines.registry import ROUTINES
@@ -51,7 +51,7 @@ def host_bench() -> Bench:
 def device_bench(arrays: str = "auto") -> Bench:
     """Device arrays of a library on the cuda backend, beside cuBLAS."""
     place = device_place(arrays)
-    gauge = find_gauge(Device().bus_id())
+    gauge = find_gauge(bus_id())
     clock = DeviceClock(place.stream, gauge.read if gauge else None)
     columns = environment.columns(on_device=True)
     try:
@@ -88,7 +88,7 @@ def run(
             try:
                 yield measure(case, bench, repeats)
             except Exception as error:
-                message = str(error) or type(error).__name__
+                message = f"{type(error).__name__}: {error}"
                 if is_out_of_memory(error):
                     message = "not enough memory"
                 yield Measurement(case, bench.backend, bench.place.library, problem=message)
@@ -96,17 +96,17 @@ def run(
 
 def measure(case: Case, bench: Bench, repeats: Repeats) -> Measurement:
     """Check one case and its rival once each, then time both."""
-    spec = ROUTINES[case.routine]
     problem = Problem(case, bench.place)
     ours = problem.bind()
     accuracy = problem.accuracy(ours)
-    theirs = bench.rival.bind(case, problem.operands) if bench.rival else None
-    their_accuracy = problem.accuracy(theirs) if theirs else None
+    theirs, about_rival = _checked_rival(problem, bench)
     calls = {_OURS: ours.call} | ({_THEIRS: theirs.call} if theirs else {})
     result = race(calls, bench.clock, repeats)
+    if theirs:
+        about_rival |= _rival_times(result)
     time = result.timing(_OURS)
     flops, size = work(case)
-    done, unit = (size, "GB/s") if spec.level < 3 else (flops, "GFLOP/s")
+    done, unit = (size, "GB/s") if problem.spec.level < 3 else (flops, "GFLOP/s")
     return Measurement(
         case,
         bench.backend,
@@ -121,17 +121,27 @@ def measure(case: Case, bench: Bench, repeats: Repeats) -> Measurement:
         rounds=result.rounds,
         short=result.short,
         reading=getattr(bench.clock, "reading", None),
-        **(_rival_fields(bench.rival, result, their_accuracy) if theirs and bench.rival else {}),
+        **about_rival,
     )
 
 
-def _rival_fields(rival: Rival, result: Race, accuracy: Accuracy | None) -> dict[str, Any]:
+def _checked_rival(problem: Problem, bench: Bench) -> tuple[Bound | None, dict[str, Any]]:
+    """The rival's call, run once, and what its columns say; no call where it refuses."""
+    bound = bench.rival.bind(problem.case, problem.operands) if bench.rival else None
+    if bench.rival is None or bound is None:
+        return None, {}
+    name = f"{bench.rival.name} {bench.rival.version}"
+    try:
+        return bound, {"rival": name, "rival_accuracy": problem.accuracy(bound)}
+    except RivalError as error:
+        return None, {"rival": f"{name}: {error}"}
+
+
+def _rival_times(result: Race) -> dict[str, float]:
     time = result.timing(_THEIRS)
     return {
-        "rival": f"{rival.name} {rival.version}",
         "rival_median": time.median,
         "rival_minimum": time.minimum,
-        "rival_accuracy": accuracy,
         "ratio": result.ratio(_OURS, _THEIRS),
     }
 

@@ -80,6 +80,9 @@ def check(
     routines: Routines = None,
     backend: Annotated[str, typer.Option(help="all, cpu, interpret or cuda")] = "all",
     grid: Annotated[str, typer.Option(help="auto, interpret, reduced, netlib or full")] = "auto",
+    arrays: Annotated[
+        str, typer.Option(help="numpy, torch or cupy: what the cuda backend is given")
+    ] = "numpy",
     as_json: Annotated[bool, typer.Option("--json", hidden=True)] = False,
 ) -> None:
     """Check routines against higher-precision references on every backend that is here."""
@@ -88,6 +91,8 @@ def check(
         refuse(f"no backend {backend}; choose all, {', '.join(checks.BACKENDS)}")
     if grid not in checks.GRIDS:
         refuse(f"no grid {grid}; choose {', '.join(checks.GRIDS)}")
+    if arrays not in checks.LIBRARIES:
+        refuse(f"no arrays of {arrays}; choose {', '.join(checks.LIBRARIES)}")
     if as_json:
         _check_for_parent(chosen, backend, grid)
         return
@@ -100,23 +105,23 @@ def check(
             good = good and backend == "all"  # a backend asked for by name must be there
             continue
         with terminal.progress(console, name) as update:
-            report = checks.check(chosen, name, grid, update)
+            report = checks.check(chosen, name, grid, arrays, update)
         _print_report(console, report)
         good = good and report.passed
     raise typer.Exit(0 if good else 1)
 
 
 def _check_for_parent(routines: list[str], backend: str, grid: str) -> None:
-    """The same as lines of JSON, for the process that started this one."""
-    report = checks.check(
-        routines, backend, grid, lambda *progress: print(checks.progress_as_json(*progress))
-    )
-    print(checks.report_as_json(report), flush=True)
-    raise typer.Exit(0 if report.passed else 1)
+    """The same as lines of JSON, for the process that started this one and judges the report."""
+
+    def tell(done: int, total: int, label: str) -> None:
+        print(checks.progress_as_json(done, total, label), flush=True)
+
+    print(checks.report_as_json(checks.check(routines, backend, grid, "numpy", tell)), flush=True)
 
 
 def _print_report(console: Any, report: Report) -> None:
-    console.print(tables.check_table(report))
+    terminal.print_table(console, lambda tight: tables.check_table(report, tight))
     console.print(Text("cells: cases, and the largest error over the hard bar", style="dim"))
     for row in report.rows:
         for failure in row.failures[:_FAILURES_SHOWN]:

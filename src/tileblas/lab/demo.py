@@ -39,18 +39,17 @@ def _benchmarks(console: Console, opened: bench.Bench) -> bool:
 def _digits(console: Console, opened: bench.Bench) -> bool:
     console.print(Text("\n2. Real input: principal components of handwritten digits", style="bold"))
     found = []
-    with (
-        tileblas.backend(opened.backend),
-        terminal.progress(console, "power iteration") as update,
-    ):
+    with tileblas.backend(opened.backend):
         for dtype in _DTYPES:
             images = digits.load_images(dtype)
-            update(0, label=dtype)
-            found.append(
-                digits.principal_components(images, opened.place, lambda step, _: update(step))
-            )
+            with terminal.progress(console, f"power iteration, {dtype}") as update:
+                found.append(
+                    digits.principal_components(images, opened.place, lambda step, _: update(step))
+                )
     console.print(tables.components_table(found))
-    console.print(Text(f"The first {_SHOWN} components, 8 x 8 pixels each:\n"))
+    console.print(
+        Text(f"The first {_SHOWN}, 8 x 8 pixels each: blocks add ink, dots take it away\n")
+    )
     console.print(Text(tables.images_text(found[-1].vectors[:_SHOWN].tolist(), 8)))
     console.print()
     for one in found:
@@ -73,11 +72,11 @@ def _interpreter(console: Console) -> bool:
         return True
     with terminal.progress(console, "Triton kernels in the interpreter") as update:
         found = interpreted.agreement(update)
-    console.print(tables.agreement_table(found))
+    terminal.print_table(console, lambda tight: tables.agreement_table(found, tight))
     console.print(
         Text(
-            "interpreter: time of one call, which says nothing of a GPU. Errors as above, both to be "
-            "within the bar of a backward-stable sum. difference: of the two results, relative.",
+            "time: of one interpreted call, which says nothing of a GPU. error, on cpu: of the two "
+            "results, as above; both must be within the bar. distance: between them, relative.",
             style="dim",
         )
     )

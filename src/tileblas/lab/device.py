@@ -10,25 +10,22 @@ from tileblas.runtime.driver import LEGACY_STREAM, Driver, driver
 
 
 class Device:
-    """A CUDA device, its primary context current in this thread from now on."""
+    """The first CUDA device, its primary context current in this thread from now on."""
 
-    def __init__(self, ordinal: int = 0) -> None:
+    _ORDINAL = 0
+
+    def __init__(self) -> None:
         self._driver: Driver = driver()
-        self._ordinal = ordinal
-        self.facts = self._driver.facts(ordinal)
-        self._handle = self._driver.call("cuDeviceGet", ordinal)
-        self._driver.call("cuCtxSetCurrent", self._driver.context(ordinal))
+        self._driver.call("cuCtxSetCurrent", self._driver.context(self._ORDINAL))
 
     def allocate(self, size: int) -> int:
+        """Memory for as long as the process lives."""
         return int(self._driver.call("cuMemAlloc", size))
 
-    def free(self, pointer: int) -> None:
-        self._driver.call("cuMemFree", pointer)
-
     def read(self, pointer: int, size: int, stream: int) -> bytes:
-        """Bytes of device memory, once the work queued on `stream` is done."""
+        """Bytes of device memory, once the work queued on `stream` is done; from any thread."""
         host = np.empty(size, np.uint8)
-        with self._driver.current(self._ordinal):  # the reader may be another thread
+        with self._driver.current(self._ORDINAL):
             self._driver.copy_to_host(host.ctypes.data, pointer, size, stream)
             self._driver.synchronize(stream)
         return host.tobytes()
@@ -49,18 +46,18 @@ class Device:
     def seconds_between(self, start: Any, stop: Any) -> float:
         return self._driver.call("cuEventElapsedTime", start, stop) * 1e-3
 
-    def destroy(self, event: Any) -> None:
-        self._driver.call("cuEventDestroy", event)
-
     def synchronize(self, stream: int) -> None:
         self._driver.synchronize(stream)
 
-    def bus_id(self) -> str:
-        """Its address on the PCI bus, by which NVML finds it."""
-        text = self._driver.call("cuDeviceGetPCIBusId", 32, self._handle)
-        return text.split(b"\0")[0].decode()
 
-    def cuda_version(self) -> str:
-        """The newest CUDA that the installed driver supports."""
-        version = self._driver.call("cuDriverGetVersion")
-        return f"{version // 1000}.{version % 1000 // 10}"
+def bus_id(ordinal: int = 0) -> str:
+    """A device's address on the PCI bus, by which NVML finds it."""
+    handle = driver().call("cuDeviceGet", ordinal)
+    text = driver().call("cuDeviceGetPCIBusId", 32, handle)
+    return text.split(b"\0")[0].decode()
+
+
+def cuda_version() -> str:
+    """The newest CUDA that the installed driver supports."""
+    version = driver().call("cuDriverGetVersion")
+    return f"{version // 1000}.{version % 1000 // 10}"

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import tileblas
-from tileblas.lab.device import Device
+from tileblas.lab.device import bus_id, cuda_version
 from tileblas.lab.gauges import find_gauge
 from tileblas.runtime.driver import DeviceFacts, driver
 
@@ -87,10 +87,9 @@ def gpus() -> list[Gpu]:
     """Every CUDA device."""
     found = []
     for ordinal in range(0 if why_no_gpu() else driver().device_count()):
-        device = Device(ordinal)
-        gauge = find_gauge(device.bus_id())
+        gauge = find_gauge(bus_id(ordinal))
         version = gauge.driver_version() if gauge else ""
-        found.append(Gpu(device.facts, version, device.cuda_version()))
+        found.append(Gpu(driver().facts(ordinal), version, cuda_version()))
     return found
 
 

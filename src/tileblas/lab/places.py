@@ -7,7 +7,6 @@ is queued. Random values are standard normal: zeros or small integers would let 
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.util import find_spec
 from typing import Any, Protocol
 
 import numpy as np
@@ -199,7 +198,16 @@ DEVICE_PLACES: dict[str, Callable[[], Place]] = {
 def device_place(library: str = "auto") -> Place:
     """Arrays on the GPU by the named library; "auto" takes torch, else CuPy, else our own."""
     if library == "auto":
-        library = next((name for name in ("torch", "cupy") if find_spec(name)), "tileblas")
+        return _first_usable()
     if library not in DEVICE_PLACES:
         raise ValueError(f"no arrays of {library!r}; there are {', '.join(DEVICE_PLACES)}")
     return DEVICE_PLACES[library]()
+
+
+def _first_usable() -> Place:
+    for make in (TorchPlace, CupyPlace):
+        try:
+            return make()
+        except (ImportError, RuntimeError, AssertionError):  # absent, or built without CUDA
+            continue
+    return OwnPlace()

@@ -31,6 +31,10 @@ class Bound:
     value: Callable[[Any], np.ndarray] = np.asarray
 
 
+class RivalError(RuntimeError):
+    """A rival refused a call that it was thought to have."""
+
+
 class Rival(Protocol):
     """Another library: `bind` packs a call on operands, None where it has no such routine."""
 
@@ -155,7 +159,7 @@ class Cublas:
 
     def _check(self, status: int) -> None:
         if status:
-            raise RuntimeError(f"cuBLAS status {status}")
+            raise RivalError(f"cuBLAS status {status}")
 
     def _handle(self, mode: int) -> ctypes.c_void_p:
         """The handle of a pointer mode. The stream comes first: setting it drops the workspace."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from rich import box
 from rich.table import Table
@@ -19,11 +20,20 @@ _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 
 
-def new_table(title: str, columns: Sequence[tuple[str, str]]) -> Table:
+def new_table(title: str, columns: Sequence[tuple[str, str]], tight: bool = False) -> Table:
     """An empty table; each column is its heading and "left" or "right"."""
-    table = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    table = Table(
+        title=title or None,
+        box=box.SIMPLE_HEAD,
+        title_justify="left",
+        padding=0 if tight else (0, 1),
+        pad_edge=False,
+    )
     for heading, justify in columns:
-        table.add_column(heading, justify="right" if justify == "right" else "left")
+        if justify == "left":
+            table.add_column(heading, no_wrap=True)  # a word is no use in part
+        else:
+            table.add_column(heading, justify="right")
     return table
 
 
@@ -43,11 +53,6 @@ def rate_text(rate: float, unit: str) -> str:
     return f"{_three_digits(rate / scale)} {prefix}{unit}"
 
 
-def bytes_text(size: float) -> str:
-    """A number of bytes."""
-    return rate_text(size, "B") if size else "0 B"
-
-
 def _three_digits(value: float) -> str:
     return (
         f"{value:.0f}" if value >= 99.95 else f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
@@ -63,36 +68,66 @@ def _times(ratio: float) -> str:
 
 
 def bench_table(
-    rows: Sequence[Measurement], rival: str = "rival", earlier: Earlier | None = None
+    rows: Sequence[Measurement],
+    rival: str = "rival",
+    earlier: Earlier | None = None,
+    tight: bool = False,
 ) -> Table:
-    """One line a case; * marks times from the short form of the protocol."""
-    left, right = "left", "right"
-    columns = [("routine", left), ("size", right), ("dtype", left), ("form", left)]
-    columns += [("backend", left), ("median", right), ("min", right), ("rate", right)]
-    columns += [("of roof", right), ("error", right), (rival, right), ("ratio", right)]
-    columns += [("vs earlier", right)] if earlier else []
-    table = new_table("", columns)
+    """One line a case; * marks times from the short form of the protocol.
+
+    `tight` leaves out what is least missed, so that 80 columns suffice.
+    """
+    columns = _bench_columns(rival, earlier, tight)
+    table = new_table("", [(column.heading, column.justify) for column in columns], tight)
     for row in rows:
-        table.add_row(*_bench_cells(row), *([_times(earlier.ratio(row))] if earlier else []))
+        table.add_row(*(column.cell(row) for column in columns))
     return table
 
 
-def _bench_cells(row: Measurement) -> list[str | Text]:
-    case = row.case
-    named: list[str | Text] = [case.routine, case.size, case.dtype, case.form, row.backend]
-    if row.accuracy is None:
-        return [*named, Text("not measured", style="red"), *[""] * 6]
-    mark = "*" if row.short else ""
-    return [
-        *named,
-        time_text(row.median) + mark,
-        time_text(row.minimum),
-        rate_text(row.rate, "B/s" if row.unit == "GB/s" else "FLOP/s"),
-        _percent(row.roof_share),
-        error_text(row.accuracy),
-        time_text(row.rival_median) + (mark if row.rival else ""),
-        _times(row.ratio),
+class _Column(NamedTuple):
+    heading: str
+    justify: str
+    cell: Callable[[Measurement], str | Text]
+
+
+def _bench_columns(rival: str, earlier: Earlier | None, tight: bool) -> list[_Column]:
+    columns = [
+        _Column("size", "right", lambda row: row.case.size),
+        _Column("dtype", "left", lambda row: row.case.dtype),
+        _Column("backend", "left", lambda row: row.backend),
+        _Column("median", "right", lambda row: time_text(row.median) + _mark(row)),
+        _Column("rate", "right", _rate),
+        _Column("roof" if tight else "of roof", "right", lambda row: _percent(row.roof_share)),
+        _Column("error", "right", _error),
+        _Column(rival, "right", _rival_time),
+        _Column("ratio", "right", lambda row: _times(row.ratio)),
     ]
+    if tight:
+        routine = _Column("routine", "left", lambda row: f"{row.case.routine} {row.case.trans}")
+        columns.insert(0, routine)
+    else:
+        columns.insert(0, _Column("routine", "left", lambda row: row.case.routine))
+        columns.insert(3, _Column("form", "left", lambda row: row.case.form))
+        columns.insert(6, _Column("min", "right", lambda row: time_text(row.minimum)))
+    if earlier:
+        columns.append(_Column("vs earlier", "right", lambda row: _times(earlier.ratio(row))))
+    return columns
+
+
+def _rival_time(row: Measurement) -> str:
+    return "-" if math.isnan(row.rival_median) else time_text(row.rival_median) + _mark(row)
+
+
+def _mark(row: Measurement) -> str:
+    return "*" if row.short else ""
+
+
+def _rate(row: Measurement) -> str:
+    return rate_text(row.rate, "B/s" if row.unit == "GB/s" else "FLOP/s")
+
+
+def _error(row: Measurement) -> Text:
+    return error_text(row.accuracy) if row.accuracy else Text("not measured", style="red")
 
 
 def error_text(accuracy: Accuracy) -> Text:
@@ -102,13 +137,14 @@ def error_text(accuracy: Accuracy) -> Text:
     return Text(f"{accuracy.error:.1e} WRONG", style="bold red")
 
 
-def check_table(report: Report) -> Table:
+def check_table(report: Report, tight: bool = False) -> Table:
     """Routine by dtype: cases, and the largest error over the hard bar, which 1 just meets."""
     dtypes = list(dict.fromkeys(row.dtype for row in report.rows if row.dtype))
-    columns = [("routine", "left"), *((dtype, "right") for dtype in dtypes), ("refusals", "right")]
+    headings = [_SHORT_NAMES.get(dtype, dtype) if tight else dtype for dtype in dtypes]
+    columns = [("routine", "left"), *((name, "right") for name in headings), ("refusals", "right")]
     cases = sum(row.cases for row in report.rows)
     title = f"{report.backend}: {cases} cases of the {report.grid} grid in {report.seconds:.0f} s"
-    table = new_table(title, columns)
+    table = new_table(title, columns, tight)
     found = {(row.routine, row.dtype): row for row in report.rows}
     for routine in dict.fromkeys(row.routine for row in report.rows):
         cells = [_check_cell(found.get((routine, dtype))) for dtype in (*dtypes, "")]
@@ -153,11 +189,11 @@ def images_text(vectors: Sequence[Sequence[float]], side: int) -> str:
     return "\n".join(lines)
 
 
-def agreement_table(found: Sequence[Agreement]) -> Table:
+def agreement_table(found: Sequence[Agreement], tight: bool = False) -> Table:
     """The interpreted kernels and the CPU backend on the same problems."""
     columns = [("routine", "left"), ("size", "right"), ("dtype", "left"), ("form", "left")]
-    columns += [("interpreter", "right"), ("its error", "right"), ("error on cpu", "right")]
-    table = new_table("", [*columns, ("difference", "right"), ("", "left")])
+    columns += [("time", "right"), ("error", "right"), ("on cpu", "right")]
+    table = new_table("", [*columns, ("distance", "right"), ("", "left")], tight)
     for one in found:
         case = one.case
         verdict = Text("agree", style="green") if one.good else Text("WRONG", style="bold red")
@@ -168,4 +204,12 @@ def agreement_table(found: Sequence[Agreement]) -> Table:
     return table
 
 
+_SHORT_NAMES = {
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "float32": "f32",
+    "float64": "f64",
+    "complex64": "c64",
+    "complex128": "c128",
+}
 _SHADES = ":· ▒█"  # from -1 to 1

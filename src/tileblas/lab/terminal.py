@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
 from rich.text import Text
 
 from tileblas.lab.bench import Bench, run
@@ -33,6 +34,14 @@ def new_console(stderr: bool = False) -> Console:
     return console
 
 
+def print_table(console: Console, make: Callable[[bool], Table]) -> None:
+    """Print the table that `make` makes, the tight one where the roomy one is too wide."""
+    roomy = make(False)
+    unlimited = console.options.update(width=1000)
+    fits = console.measure(roomy, options=unlimited).maximum <= console.width
+    console.print(roomy if fits else make(True))
+
+
 @contextmanager
 def progress(console: Console, title: str) -> Iterator[Update]:
     """A bar with counts and the time gone by, which vanishes when it is done.
@@ -46,6 +55,7 @@ def progress(console: Console, title: str) -> Iterator[Update]:
         TimeElapsedColumn(),
         console=console,
         transient=True,
+        disable=not console.is_terminal,  # a log would only get empty lines
     ) as shown:
         task = shown.add_task(title, total=None)
 
@@ -78,7 +88,7 @@ def print_bench(
 ) -> None:
     """The table of a bench, and below it what one must know to read it."""
     rival = bench.rival.name if bench.rival else "rival"
-    console.print(bench_table(rows, rival, earlier))
+    print_table(console, lambda tight: bench_table(rows, rival, earlier, tight))
     for row in rows:
         if row.problem:
             console.print(Text(f"{row.case}: {row.problem}", style="red"))

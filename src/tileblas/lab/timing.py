@@ -77,14 +77,6 @@ class DeviceClock:
         device.synchronize(stream)
         return [device.seconds_between(start, stop) for start, stop in pairs]
 
-    def close(self) -> None:
-        """Free the flush buffer and the events."""
-        for pair in self._events:
-            for event in pair:
-                self._device.destroy(event)
-        self._device.free(self._flush)
-        self._events, self._flush = [], 0
-
 
 @dataclass(frozen=True)
 class Repeats:
@@ -151,10 +143,10 @@ def race(
     repeats: Repeats = STANDARD,
     seed: int = 0,
 ) -> Race:
-    """Time every contestant, interleaved, after one round to warm up and one to probe."""
+    """Time every contestant, interleaved, after two rounds that tell how often."""
     calls = list(contestants.values())
-    clock.run(calls)
-    passes, rounds, short = repeats.choose(clock.run(calls))
+    probes = zip(clock.run(calls), clock.run(calls), strict=True)
+    passes, rounds, short = repeats.choose([min(pair) for pair in probes])
     shuffle = random.Random(seed).shuffle
     measured: dict[str, list[tuple[float, ...]]] = {name: [] for name in contestants}
     for _ in range(passes):

@@ -117,7 +117,7 @@ class Driver:
             )
 
         return DeviceFacts(
-            name=_decoded(self.call("cuDeviceGetName", 128, handle)).rstrip("\0"),
+            name=_decoded(self.call("cuDeviceGetName", 128, handle)).partition("\0")[0],
             capability=(
                 attribute("COMPUTE_CAPABILITY_MAJOR"),
                 attribute("COMPUTE_CAPABILITY_MINOR"),
@@ -167,7 +167,7 @@ class Driver:
         code, status = self.api.cuStreamIsCapturing(stream)
         if code:
             raise self.error("cuStreamIsCapturing", code)
-        return self.call("cuStreamGetCaptureInfo", stream)[1] if status else 0
+        return int(self.call("cuStreamGetCaptureInfo", stream)[1]) if status else 0
 
     def record_wait(self, producer: int, consumer: int) -> None:
         """Work queued in `consumer` from now on waits for the work now in `producer`."""

@@ -6,6 +6,7 @@ its memory (DLPack, CUDA array interface).
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
 from typing import Any
@@ -51,8 +52,9 @@ def _give_back(on: Driver, block: tuple[int, int, bool, int, Any]) -> None:
 
 
 def _give_back_waiting() -> None:
-    for _ in range(len(_waiting)):
-        _give_back(*_waiting.pop())
+    with contextlib.suppress(IndexError):  # other threads do the same
+        for _ in range(len(_waiting)):
+            _give_back(*_waiting.pop(0))
 
 
 class DeviceArray:

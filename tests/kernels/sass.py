@@ -1,0 +1,100 @@
+"""Compiles the kernels for a named GPU, without one, and reads the machine code."""
+
+import collections
+import os
+import re
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+CUOBJDUMP = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "cuobjdump"
+ELEMENT = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64"}
+ELEMENT |= {"complex64": "fp32", "complex128": "fp64"}
+ITEMSIZE = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
+ITEMSIZE |= {"complex64": 8, "complex128": 16}
+SHARED_LIMIT = {80: 163 << 10, 89: 99 << 10, 90: 227 << 10, 100: 227 << 10, 120: 99 << 10}
+
+OPERANDS = ("x", "y", "out", "a", "b", "c")
+STRIDE = re.compile(r"[abcxy]_(m|n|k|inc|b0|b1)|out_b[01]")
+INSTRUCTION = re.compile(
+    r"^\s*/\*([0-9a-f]{4,5})\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)([^;]*);", re.M
+)
+
+
+@dataclass(frozen=True)
+class Code:
+    """What the compiler made of a kernel."""
+
+    instructions: tuple[tuple[int, str, str], ...]  # address, operation, operands
+    registers: int
+    shared: int
+
+    def loops(self) -> list[collections.Counter]:
+        """The operations of each loop, from the target of a backward branch to the branch."""
+        found = []
+        for address, operation, operands in self.instructions:
+            target = re.search(r"0x[0-9a-f]+", operands)
+            if operation == "BRA" and target and int(target[0], 16) < address:
+                body = range(int(target[0], 16), address)
+                found.append(collections.Counter(o for a, o, _ in self.instructions if a in body))
+        return found
+
+    def operations(self) -> collections.Counter:
+        return collections.Counter(o for _, o, _ in self.instructions)
+
+
+def count(operations: collections.Counter, prefix: str) -> int:
+    """How many operations are `prefix` itself or `prefix` with a modifier."""
+    return sum(n for o, n in operations.items() if o == prefix or o.startswith(prefix + "."))
+
+
+def compiled(kernel, dtype, constants, *, cc=90, warps=4, stages=3, aligned=True, extents=()):
+    """The Code of a kernel: `aligned` promises 16-byte operands, strides and the named extents."""
+    element = ELEMENT[dtype]
+    compute = "fp64" if element == "fp64" else "fp32"
+    types = dict.fromkeys(OPERANDS, "*" + element)
+    types |= {"partial": "*" + compute, "arrived": "*i32"}
+    types |= dict.fromkeys(("inner", "splits", "blocks"), "i32")
+    types |= dict.fromkeys(("alpha", "alpha_im", "beta", "beta_im"), compute)
+    signature, constexprs, attributes = {}, {}, {}
+    for i, name in enumerate(kernel.arg_names):
+        if name in constants:
+            signature[name], constexprs[(i,)] = "constexpr", constants[name]
+            continue
+        signature[name] = types.get(name, "i64")
+        if aligned and signature[name].startswith("*"):
+            attributes[(i,)] = [["tt.divisibility", 16]]
+        elif aligned and (STRIDE.fullmatch(name) or name in extents):
+            attributes[(i,)] = [["tt.divisibility", max(1, 16 // ITEMSIZE[dtype])]]
+    result = triton.compile(
+        ASTSource(kernel, signature, constexprs=constexprs, attrs=attributes),
+        target=GPUTarget("cuda", cc, 32),
+        options={"num_warps": warps, "num_stages": stages, "enable_fp_fusion": True},
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        cubin = os.path.join(folder, "kernel.cubin")
+        Path(cubin).write_bytes(result.asm["cubin"])
+        text, usage = (
+            subprocess.run([CUOBJDUMP, flag, cubin], capture_output=True, text=True).stdout
+            for flag in ("-sass", "-res-usage")
+        )
+    instructions = tuple((int(a, 16), o, rest) for a, o, rest in INSTRUCTION.findall(text))
+    return Code(instructions, int(re.search(r"REG:(\d+)", usage)[1]), result.metadata.shared)
+
+
+def gemm_constants(dtype, blocks, *, a="k", b="n", beta="zero", math="ieee"):
+    """Constants of gemm_kernel with A contiguous along axis a, B along axis b, C along n."""
+    constants = {"a_" + a: 1, "b_" + b: 1, "c_n": 1, "alpha_im": 0, "beta_im": 0}
+    if beta == "zero":
+        constants["beta"] = 0
+    flags = ("CONJ_A", "CONJ_B", "NEGATE", "CONJ_SCALARS")
+    constants |= dict.fromkeys(flags, False)
+    constants |= {"COMPLEX": dtype.startswith("complex"), "ALPHA_KIND": "real", "BETA_KIND": beta}
+    block_m, block_n, block_k = blocks
+    return constants | {"MATH": math, "BLOCK_M": block_m, "BLOCK_N": block_n,
+                        "BLOCK_K": block_k, "GROUP_M": 8}  # fmt: skip

@@ -1,0 +1,48 @@
+"""Stand-ins for a machine: a clock that says what it is told, and roofs that are given."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tileblas.lab.bench import Bench
+from tileblas.lab.places import HostPlace
+from tileblas.lab.rivals import Scipy
+from tileblas.lab.roofs import Roofs
+
+
+class FakeClock:
+    """Runs each call, and reports the seconds it is told a call takes."""
+
+    description = "fake clock"
+
+    def __init__(self, seconds: Callable[[Callable], float] = lambda call: 1e-3) -> None:
+        self.seconds = seconds
+        self.runs: list[int] = []
+
+    def run(self, calls):
+        self.runs.append(len(calls))
+        taken = []
+        for call in calls:
+            call()
+            taken.append(self.seconds(call))
+        return taken
+
+
+RATES = {"read": 10e9, "update": 8e9, "float32": 200e9, "float64": 100e9}
+
+
+@pytest.fixture
+def fake_clock():
+    return FakeClock
+
+
+@pytest.fixture
+def given_roofs() -> Roofs:
+    return Roofs(lambda what: RATES.get(what, 50e9))
+
+
+@pytest.fixture
+def host_bench(given_roofs) -> Bench:
+    """The CPU backend beside SciPy, on a clock for which every call takes a millisecond."""
+    environment = {"date": "2030-01-02 03:04 UTC", "device": "some CPU", "numpy": "2.0"}
+    return Bench("cpu", HostPlace(), FakeClock(), Scipy(), given_roofs, environment)

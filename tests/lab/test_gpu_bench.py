@@ -1,0 +1,55 @@
+"""The bench on a GPU: every array library, beside cuBLAS, each result against the reference."""
+
+from importlib.util import find_spec
+
+import pytest
+
+from tileblas.lab.bench import device_bench, run
+from tileblas.lab.cases import Case
+from tileblas.lab.digits import load_images, principal_components
+from tileblas.lab.timing import Repeats
+
+pytestmark = pytest.mark.gpu
+
+DTYPES = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+CASES = [
+    *(Case(name, (100_003,), dtype) for name in ("dot", "dotc", "axpy") for dtype in DTYPES),
+    *(
+        Case("gemm", (130, 70, 200), dtype, trans, layout)
+        for dtype in DTYPES
+        for trans, layout in (("NN", "col"), ("TN", "col"), ("NT", "row"), ("CC", "row"))
+    ),
+]
+
+
+@pytest.fixture(params=["torch", "cupy", "tileblas"])
+def bench(request):
+    if request.param != "tileblas" and find_spec(request.param) is None:
+        pytest.skip(f"{request.param} is not installed")
+    return device_bench(request.param)
+
+
+def test_ours_and_cublas_are_right(bench):
+    cases = [c for c in CASES if bench.place.library != "cupy" or c.dtype != "bfloat16"]
+    rows = list(run(cases, bench, Repeats(passes=1, fewest=2, most=2)))
+    wrong = [f"{row.case}: {row.problem or row.accuracy}" for row in rows if not row.good]
+    assert wrong == []
+    assert bench.rival is not None, bench.note
+    unpaired = [
+        str(row.case) for row in rows if not (row.rival_accuracy and row.rival_accuracy.good)
+    ]
+    assert unpaired == []
+    assert all(0 < row.minimum <= row.median < 1 for row in rows)
+
+
+def test_roofs_are_plausible(bench):
+    if bench.place.library == "tileblas":
+        pytest.skip("its arrays are made on the host, which takes long at this size")
+    assert 1e11 < bench.roofs.read() < 1e14
+    assert 1e11 < bench.roofs.update() < 1e14
+    assert bench.roofs.rate("float16") > bench.roofs.rate("float32") > 1e12
+
+
+def test_components_of_digits(bench):
+    pytest.importorskip("sklearn")
+    assert principal_components(load_images("float64"), bench.place).good

@@ -1,0 +1,211 @@
+"""The rivals compute what we do: SciPy for real, cuBLAS by a stand-in on host memory."""
+
+import ctypes
+
+import numpy as np
+import pytest
+
+from tileblas.core.dtypes import DTYPES, numpy_dtype
+from tileblas.lab import rivals
+from tileblas.lab.cases import Case
+from tileblas.lab.places import HostPlace
+from tileblas.lab.problems import Problem
+
+VECTORS = [
+    Case(name, (1001,), dtype) for name in ("dot", "dotu", "dotc", "axpy") for dtype in DTYPES
+]
+PRODUCTS = [
+    Case("gemm", (9, 14, 21), dtype, trans, layout)
+    for dtype in DTYPES
+    for trans in ("NN", "TN", "NT", "CT", "NC")
+    for layout in ("col", "row")
+]
+CASES = VECTORS + PRODUCTS
+each_case = pytest.mark.parametrize("case", CASES, ids=str)
+
+
+@each_case
+def test_scipy_is_right_or_has_no_such_routine(case):
+    problem = Problem(case, HostPlace())
+    bound = rivals.Scipy().bind(case, problem.operands)
+    if case.dtype in ("float16", "bfloat16"):
+        assert bound is None
+    else:
+        assert problem.accuracy(bound).good
+
+
+def test_scipy_writes_where_the_output_lies():
+    for case in (
+        Case("axpy", (100,), "float64"),
+        Case("gemm", (9, 14, 21), "float64", "NT", "row"),
+    ):
+        problem = Problem(case, HostPlace())
+        returned = rivals.Scipy().bind(case, problem.operands).call()
+        output = problem.operands["y" if case.routine == "axpy" else "c"]
+        assert np.shares_memory(returned, output)
+
+
+TYPES = {"S": "float32", "D": "float64", "C": "complex64", "Z": "complex128"}
+NAMES = {code: name for name, code in rivals._CUDA_TYPE.items()}
+
+
+class HostCublas:
+    """Functions with the names and arguments of cuBLAS, on host memory."""
+
+    def __init__(self):
+        self.log = []
+
+    def __getattr__(self, name):
+        if name in ("cublasDotEx", "cublasAxpyEx", "cublasGemmEx"):
+            return getattr(self, f"_{name}")
+        letter, routine = name[6], name[7:].removesuffix("_v2")  # cublasDgemm_v2
+        if letter in TYPES and routine.startswith(("dot", "axpy", "gemm")):
+            return self._typed(TYPES[letter], routine)
+
+        def succeeds(*arguments):
+            self.log.append(name)
+            return 0
+
+        return succeeds
+
+    def _typed(self, dtype, routine):
+        if routine.startswith("dot"):
+            return lambda handle, n, x, incx, y, incy, out: self.dot(
+                dtype, n, x, y, out, routine == "dotc"
+            )
+        if routine == "axpy":
+            return lambda handle, n, alpha, x, incx, y, incy: self.axpy(
+                dtype, dtype, n, alpha, x, y
+            )
+        return lambda handle, *arguments: self.gemm(dtype, dtype, *arguments)
+
+    def _cublasDotEx(self, handle, n, x, xt, incx, y, yt, incy, out, ot, et):
+        assert xt == yt == ot
+        assert NAMES[et] == "float32"
+        return self.dot(NAMES[xt], n, x, y, out, False)
+
+    def _cublasAxpyEx(self, handle, n, alpha, at, x, xt, incx, y, yt, incy, et):
+        assert (xt, NAMES[at], NAMES[et]) == (yt, "float32", "float32")
+        return self.axpy(NAMES[xt], "float32", n, alpha, x, y)
+
+    def _cublasGemmEx(
+        self,
+        handle,
+        ta,
+        tb,
+        m,
+        n,
+        k,
+        alpha,
+        a,
+        at,
+        lda,
+        b,
+        bt,
+        ldb,
+        beta,
+        c,
+        ct,
+        ldc,
+        compute,
+        algo,
+    ):
+        assert at == bt == ct
+        assert (compute, algo) == (68, -1)  # CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT
+        sizes = (ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+        return self.gemm(NAMES[at], "float32", *sizes)
+
+    def dot(self, dtype, n, x, y, out, conj):
+        x, y = vector(dtype, n, x), vector(dtype, n, y)
+        wide = np.complex128 if np.iscomplexobj(x) else np.float64
+        product = np.sum((x.conj() if conj else x).astype(wide) * y.astype(wide))
+        vector(dtype, 1, out)[0] = product
+        return 0
+
+    def axpy(self, dtype, scalar, n, alpha, x, y):
+        y = vector(dtype, n, y)
+        y[:] = (pointed(scalar, alpha) * vector(dtype, n, x).astype(wider(dtype)) + y).astype(
+            y.dtype
+        )
+        return 0
+
+    def gemm(self, dtype, scalar, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc):
+        assert pointed(scalar, alpha) == 1
+        assert pointed(scalar, beta) == 0
+        a = op(matrix(dtype, (m, k) if ta == 0 else (k, m), a, lda), ta)
+        b = op(matrix(dtype, (k, n) if tb == 0 else (n, k), b, ldb), tb)
+        matrix(dtype, (m, n), c, ldc)[:] = a.astype(wider(dtype)) @ b.astype(wider(dtype))
+        return 0
+
+
+def wider(dtype):
+    return np.complex128 if DTYPES[dtype].is_complex else np.float64
+
+
+def op(x, code):
+    return (x, x.T, x.conj().T)[code]
+
+
+def vector(dtype, n, pointer):
+    kind = numpy_dtype(DTYPES[dtype])
+    memory = (ctypes.c_char * (n * kind.itemsize)).from_address(pointer.value)
+    return np.frombuffer(memory, kind)
+
+
+def matrix(dtype, shape, pointer, leading):
+    rows, columns = shape
+    return vector(dtype, leading * columns, pointer).reshape(columns, leading).T[:rows]
+
+
+def pointed(dtype, reference):
+    """The scalar behind a ctypes byref."""
+    return np.frombuffer(reference._obj, numpy_dtype(DTYPES[dtype]))[0]
+
+
+class HostDevice:
+    """Device memory on the host."""
+
+    def __init__(self):
+        self.memory = []
+
+    def allocate(self, size):
+        self.memory.append(ctypes.create_string_buffer(min(size, 64)))
+        return ctypes.addressof(self.memory[-1])
+
+    def read(self, pointer, size, stream):
+        return ctypes.string_at(pointer, size)
+
+
+@pytest.fixture
+def cublas(monkeypatch):
+    library = HostCublas()
+    monkeypatch.setattr(rivals, "load_cublas", lambda: library)
+    monkeypatch.setattr(rivals, "Device", HostDevice)
+    return rivals.Cublas(HostPlace())
+
+
+@each_case
+def test_cublas_gets_the_arguments_it_needs(cublas, case):
+    problem = Problem(case, HostPlace())
+    bound = cublas.bind(case, problem.operands)
+    assert problem.accuracy(bound).good
+
+
+def test_each_handle_gets_its_stream_before_its_workspace(cublas):
+    case = Case("dot", (9,), "float32")
+    cublas.bind(case, Problem(case, HostPlace()).operands)
+    log = cublas._library.log
+    assert log.count("cublasCreate_v2") == 2  # one for each pointer mode
+    setup = ["cublasCreate_v2", "cublasSetStream_v2", "cublasSetWorkspace_v2"]
+    setup += ["cublasSetPointerMode_v2", "cublasSetMathMode"]
+    assert log[: len(setup)] == setup
+    assert log[-len(setup) :] == setup
+
+
+def test_sizes_beyond_the_32_bit_interface_have_no_rival(cublas):
+    assert cublas.bind(Case("dot", (2**31,), "float32"), {}) is None
+
+
+def test_a_failing_call_is_an_error(cublas):
+    with pytest.raises(RuntimeError, match="cuBLAS status 7"):
+        cublas._check(7)

@@ -1,0 +1,116 @@
+"""The same bits on every run of the same call: alone, after other work, and from many threads."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import tileblas as tb
+from tileblas.core.dtypes import DTYPES, numpy_dtype
+
+TYPES = {name: numpy_dtype(row) for name, row in DTYPES.items()}
+each_dtype = pytest.mark.parametrize("dtype", TYPES)
+
+
+def random(shape, dtype, seed):
+    generator = np.random.default_rng(seed)
+    values = generator.standard_normal(shape)
+    if DTYPES[dtype].is_complex:
+        values = values + 1j * generator.standard_normal(shape)
+    return values.astype(TYPES[dtype])
+
+
+def from_threads(count, calls, function):
+    """What `function` returned in each call of each thread."""
+    results, errors = [], []
+    barrier = threading.Barrier(count)
+
+    def work():
+        try:
+            barrier.wait()
+            for _ in range(calls):
+                results.append(function())
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    return results
+
+
+def runs(backend):
+    return 100 if backend != "interpret" else 5
+
+
+@each_dtype
+def test_dot_100_times(backend, dtype):
+    x, y = random(10_007, dtype, 1), random(10_007, dtype, 2)
+    assert len({tb.dot(x, y).tobytes() for _ in range(runs(backend))}) == 1
+    assert len({tb.dotc(x[::-2], y[::2]).tobytes() for _ in range(runs(backend))}) == 1
+
+
+@each_dtype
+def test_gemm_100_times_with_other_work_between(backend, dtype):
+    a, b, c = random((67, 130), dtype, 1), random((130, 45), dtype, 2), random((67, 45), dtype, 3)
+    other = random((40, 40), "float64", 4)
+    seen = set()
+    for _ in range(runs(backend)):
+        seen.add(tb.gemm(a, b, c.copy(), alpha=0.7, beta=1.3).tobytes())
+        tb.gemm(other, other)
+        tb.dot(other[0], other[1])
+    assert len(seen) == 1
+
+
+@each_dtype
+def test_axpy_100_times(backend, dtype):
+    x, y = random(5003, dtype, 1), random(5003, dtype, 2)
+    assert len({tb.axpy(x, y.copy(), alpha=0.3).tobytes() for _ in range(runs(backend))}) == 1
+
+
+def test_nan_of_an_earlier_call_stays_there(backend):
+    """OpenMathLib/OpenBLAS#746: NaN left in an internal buffer leaked into the next call."""
+    a = random((59, 50), "complex64", 1)
+    clean = tb.gemm(a, a, trans_a="T")
+    for dtype in TYPES:
+        bad = np.full((59, 50), np.nan, TYPES[dtype])
+        tb.gemm(bad, bad, trans_a="T")
+        tb.dot(bad, bad)
+    assert tb.gemm(a, a, trans_a="T").tobytes() == clean.tobytes()
+
+
+def test_098_threads_on_a_strided_view(cpu):
+    """numpy/numpy#31618: 12 threads gave different results for a view that is not contiguous."""
+    coordinates = np.asfortranarray(random((262144, 2), "float64", 1))[::-1]
+    turn = np.array([[0.8, -0.6], [0.6, 0.8]])
+    serial = tb.gemm(coordinates, turn)
+    same = from_threads(12, 50, lambda: np.array_equal(tb.gemm(coordinates, turn), serial))
+    assert len(same) == 600
+    assert all(same)
+
+
+def test_100_threads_on_one_product(cpu):
+    """OpenMathLib/OpenBLAS#1401: five threads gave different answers."""
+    a, b = random((128, 1152), "float32", 1), random((1152, 16384), "float32", 2)
+    serial = tb.gemm(a, b)
+    assert all(from_threads(5, 1, lambda: np.array_equal(tb.gemm(a, b), serial)))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex128"])
+def test_threads_on_small_calls_of_every_kind(backend, dtype):
+    """What a call remembers is shared by threads: layouts and sizes change all the time."""
+    x, a = random(60, dtype, 1), random((12, 12), dtype, 2)
+
+    def calls():
+        results = []
+        for n in range(1, 12):
+            results.append(tb.dot(x[:n], x[::-1][:n]).tobytes())
+            results.append(tb.axpy(x[:n], x[n : 2 * n].copy(), alpha=n).tobytes())
+            results.append(tb.gemm(a[:n], a[:, n:], alpha=2).tobytes())
+        return tuple(results)
+
+    rounds = 5 if backend != "interpret" else 1
+    assert set(from_threads(4, rounds, calls)) == {calls()}
