@@ -69,7 +69,6 @@ def squares(*orders: int) -> tuple[Dims, ...]:
 
 _REAL = ("float32", "float64")
 _COMPLEX = ("complex64", "complex128")
-_HALF = ("float16", "bfloat16")
 _PRODUCTS = ("NN", "TN", "NT")
 
 #: Odd orders beside the powers of two: tails, and rows that are not 16-byte aligned.
