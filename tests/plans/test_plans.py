@@ -10,7 +10,7 @@ import pytest
 from tileblas.core.call import Scalar
 from tileblas.core.canon import canonical, result_operand
 from tileblas.core.check import check_shapes
-from tileblas.core.ingest import ingest
+from tileblas.arrays.ingest import ingest
 from tileblas.routines.registry import ROUTINES
 from tileblas.routines.samples import problems
 from tileblas.runtime.prebuild import variants

@@ -6,7 +6,7 @@ import pytest
 
 import tileblas as tb
 from tileblas.backends import cuda, streams
-from tileblas.core import ingest
+from tileblas.arrays import ingest
 from tileblas.runtime import launch as runtime
 from tileblas.tuning.table import table
 

@@ -16,6 +16,7 @@ LAYERS = (
     ("tuning",),
     ("routines",),
     ("runtime",),
+    ("arrays",),
     ("backends",),
     ("api",),
     ("tileblas",),  # the public names

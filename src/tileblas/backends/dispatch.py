@@ -13,11 +13,11 @@ from tileblas.core import check, trivial
 from tileblas.core.call import Problem, Scalar
 from tileblas.core.canon import canonical, new_output, result_operand
 from tileblas.core.dtypes import DType
-from tileblas.core.ingest import ingest
+from tileblas.arrays.ingest import ingest
 from tileblas.core.operand import HOST, Operand
 from tileblas.core.overlap import ranges_meet
-from tileblas.core.results import new_array, own_copy, returned
-from tileblas.core.scalars import parse
+from tileblas.arrays.results import new_array, own_copy, returned
+from tileblas.arrays.scalars import parse
 from tileblas.core.spec import Spec
 
 #: Prepared calls remembered before the oldest is dropped.

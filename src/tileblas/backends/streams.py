@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from tileblas.core.ingest import LEGACY_STREAM
+from tileblas.arrays.ingest import LEGACY_STREAM
 from tileblas.core.operand import Operand
 from tileblas.runtime.driver import driver
 

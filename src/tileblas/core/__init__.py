@@ -1,1 +1,1 @@
-"""Pure Python core: dtypes, operands, ingest, and the pure functions check, canon and trivial."""
+"""Pure core: dtypes, Specs, operands, and the pure functions check, canon and trivial."""

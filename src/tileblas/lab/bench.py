@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import tileblas
-from tileblas.core.results import is_out_of_memory
+from tileblas.arrays.results import is_out_of_memory
 from tileblas.lab import environment
 from tileblas.lab.cases import Case
 from tileblas.lab.device import bus_id

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+import tileblas
 from tileblas.check.oracle import FINITE, Reference, reference
 from tileblas.check.tolerance import judge
 from tileblas.core.dtypes import DTYPES, DType
@@ -70,8 +71,6 @@ class Problem:
 
     def bind(self) -> Bound:
         """The call of tileblas itself."""
-        import tileblas
-
         function = getattr(tileblas, self.case.routine)
         arguments = tuple(self.operands.values())
         keywords: dict[str, Any] = dict(self.options)

@@ -10,7 +10,7 @@ import pytest
 
 from tileblas.core.dtypes import DTYPES
 from tileblas.core.operand import HOST
-from tileblas.core.scalars import parse
+from tileblas.arrays.scalars import parse
 from tileblas.errors import BlasError
 from tileblas.routines.registry import ROUTINES
 
