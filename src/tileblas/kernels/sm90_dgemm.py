@@ -107,47 +107,47 @@ def multiply_panels(
     STAGES: gl.constexpr, MASKED: gl.constexpr,
 ):  # fmt: skip
     """A B over [0, k). The odd end of k, if any, is the first step; the rest are full ones."""
-    A_ALONG_K: gl.constexpr = is_one(a_k)
-    B_ALONG_K: gl.constexpr = is_one(b_k)
-    a_copy: gl.constexpr = copy_layout(BLOCK_M, BLOCK_K, A_ALONG_K, gl.num_warps(), 0)
-    b_copy: gl.constexpr = copy_layout(BLOCK_N, BLOCK_K, B_ALONG_K, gl.num_warps(), 1)
+    a_line_axis: gl.constexpr = 0 if is_one(a_k) else 1
+    b_line_axis: gl.constexpr = 1 if is_one(b_k) else 0
     a_slots = gl.allocate_shared_memory(
-        gl.float64, [STAGES, BLOCK_M, BLOCK_K], shared_layout(A_ALONG_K, 0)
+        gl.float64, [STAGES, BLOCK_M, BLOCK_K], shared_layout(a_line_axis)
     )
     b_slots = gl.allocate_shared_memory(
-        gl.float64, [STAGES, BLOCK_K, BLOCK_N], shared_layout(B_ALONG_K, 1)
+        gl.float64, [STAGES, BLOCK_K, BLOCK_N], shared_layout(b_line_axis)
     )
-    a_rows = gl.arange(0, BLOCK_M, gl.SliceLayout(1, a_copy))[:, None]
-    a_depth = gl.arange(0, BLOCK_K, gl.SliceLayout(0, a_copy))[None, :]
-    b_depth = gl.arange(0, BLOCK_K, gl.SliceLayout(1, b_copy))[:, None]
-    b_cols = gl.arange(0, BLOCK_N, gl.SliceLayout(0, b_copy))[None, :]
-    a += a_rows.to(gl.int64) * a_m + a_depth.to(gl.int64) * a_k
-    b += b_depth.to(gl.int64) * b_k + b_cols.to(gl.int64) * b_n
+    A_COPY: gl.constexpr = copy_layout(a_slots.shape[1 + a_line_axis], a_line_axis, gl.num_warps())
+    B_COPY: gl.constexpr = copy_layout(b_slots.shape[1 + b_line_axis], b_line_axis, gl.num_warps())
+    a_rows = gl.arange(0, BLOCK_M, gl.SliceLayout(1, A_COPY))[:, None]
+    a_depth = gl.arange(0, BLOCK_K, gl.SliceLayout(0, A_COPY))[None, :]
+    b_depth = gl.arange(0, BLOCK_K, gl.SliceLayout(1, B_COPY))[:, None]
+    b_cols = gl.arange(0, BLOCK_N, gl.SliceLayout(0, B_COPY))[None, :]
+    a_offset = a_rows.to(gl.int64) * a_m + a_depth.to(gl.int64) * a_k
+    b_offset = b_depth.to(gl.int64) * b_k + b_cols.to(gl.int64) * b_n
+    a_edge = None
+    b_edge = None
+    if MASKED:
+        a_edge = a_rows < m
+        b_edge = b_cols < n
 
     steps = gl.cdiv(k, BLOCK_K).to(gl.int32)
     tail = k % BLOCK_K
     if tail != 0:
-        end = k - tail
-        a_mask = a_depth < tail
-        b_mask = b_depth < tail
-        if MASKED:
-            a_mask &= a_rows < m
-            b_mask &= b_cols < n
-        async_copy.async_copy_global_to_shared(a_slots.index(0), a + end * a_k, a_mask)
-        async_copy.async_copy_global_to_shared(b_slots.index(0), b + end * b_k, b_mask)
+        a_tail = a + (k - tail) * a_k
+        b_tail = b + (k - tail) * b_k
+        copy_panel(a_slots.index(0), a_tail, a_offset, a_edge, a_depth < tail)
+        copy_panel(b_slots.index(0), b_tail, b_offset, b_edge, b_depth < tail)
+        a -= BLOCK_K * a_k
+        b -= BLOCK_K * b_k
     else:
-        copy_step(a, a_slots.index(0), a_rows, m, b, b_slots.index(0), b_cols, n, steps > 0, MASKED)
-        a += BLOCK_K * a_k
-        b += BLOCK_K * b_k
+        copy_panel(a_slots.index(0), a, a_offset, a_edge, steps > 0)
+        copy_panel(b_slots.index(0), b, b_offset, b_edge, steps > 0)
     async_copy.commit_group()
     for step in gl.static_range(1, STAGES - 1):
-        copy_step(
-            a, a_slots.index(step), a_rows, m, b, b_slots.index(step), b_cols, n,
-            step < steps, MASKED,
-        )  # fmt: skip
-        async_copy.commit_group()
         a += BLOCK_K * a_k
         b += BLOCK_K * b_k
+        copy_panel(a_slots.index(step), a, a_offset, a_edge, step < steps)
+        copy_panel(b_slots.index(step), b, b_offset, b_edge, step < steps)
+        async_copy.commit_group()
 
     acc = gl.zeros((BLOCK_M, BLOCK_N), gl.float64, layout)
     async_copy.wait_group(STAGES - 2)
@@ -158,13 +158,12 @@ def multiply_panels(
         # The slot of the step before this one is free: its fragments are in registers.
         free = gl.where(slot == 0, STAGES - 1, slot - 1)
         slot = gl.where(slot == STAGES - 1, 0, slot + 1)
-        copy_step(
-            a, a_slots.index(free), a_rows, m, b, b_slots.index(free), b_cols, n,
-            step + STAGES - 1 < steps, MASKED,
-        )  # fmt: skip
-        async_copy.commit_group()
+        live = step + STAGES - 1 < steps
         a += BLOCK_K * a_k
         b += BLOCK_K * b_k
+        copy_panel(a_slots.index(free), a, a_offset, a_edge, live)
+        copy_panel(b_slots.index(free), b, b_offset, b_edge, live)
+        async_copy.commit_group()
         async_copy.wait_group(STAGES - 2)
         a_next = a_slots.index(slot).load(gl.DotOperandLayout(0, layout, 1))
         b_next = b_slots.index(slot).load(gl.DotOperandLayout(1, layout, 1))
@@ -175,16 +174,12 @@ def multiply_panels(
 
 
 @gluon.jit
-def copy_step(a, a_slot, a_rows, m, b, b_slot, b_cols, n, live, MASKED: gl.constexpr):
-    """Start the copies of one step's panels of A and B, or of nothing unless it is live."""
-    if MASKED:
-        a_mask = (a_rows < m) & live
-        b_mask = (b_cols < n) & live
-    else:
-        a_mask = live
-        b_mask = live
-    async_copy.async_copy_global_to_shared(a_slot, a, a_mask)
-    async_copy.async_copy_global_to_shared(b_slot, b, b_mask)
+def copy_panel(slot, source, offset, edge, live):
+    """Start the copy of a panel to its slot; elements beyond the edge or not live become 0."""
+    mask = live
+    if edge is not None:
+        mask = live & edge
+    async_copy.async_copy_global_to_shared(slot, source + offset, mask)
 
 
 @gluon.constexpr_function
@@ -194,25 +189,21 @@ def is_one(stride):
 
 
 @gluon.constexpr_function
-def copy_layout(rows, depth, along_k, warps, k_axis_first):
-    """Which thread copies what of a panel: 16 bytes each, along its contiguous axis."""
-    width = depth if along_k else rows
-    lanes = min(32, width // 2)
-    unit_axis = 1 if along_k != bool(k_axis_first) else 0
-    size, threads, per_cta = [1, 1], [1, 1], [1, 1]
-    size[unit_axis] = 2
-    threads[unit_axis] = lanes
-    threads[1 - unit_axis] = 32 // lanes
-    per_cta[1 - unit_axis] = warps
-    return gl.BlockedLayout(size, threads, per_cta, [unit_axis, 1 - unit_axis])
+def copy_layout(lines, line_axis, warps):
+    """Which thread copies what of a panel: 16 bytes each, along its contiguous lines."""
+    size, threads, per_cta = [2, 2], [8, 8], [1, 1]
+    size[line_axis] = 1
+    threads[line_axis] = 4
+    per_cta[line_axis] = min(warps, lines // 4)
+    per_cta[1 - line_axis] = warps // per_cta[line_axis]
+    return gl.BlockedLayout(size, threads, per_cta, [1 - line_axis, line_axis])
 
 
 @gluon.constexpr_function
-def shared_layout(along_k, operand):
-    """A panel in shared memory: groups of 32 bytes, exclusive-ored with the row's number modulo 4.
+def shared_layout(line_axis):
+    """A panel in shared memory: groups of 32 bytes, exclusive-ored with the line's number modulo 4.
 
-    A half warp reads 4 rows or columns by 4 of k at a time. They lie in four groups of 32 bytes,
-    one a row of the panel in memory, so that they must differ modulo 128 bytes.
+    A half warp reads 4 rows or columns by 4 of k at a time: four groups of 32 bytes, one in each
+    of four neighbouring lines, which must differ modulo 128 bytes.
     """
-    unit_axis = 1 if along_k != (operand == 1) else 0
-    return gl.SwizzledSharedLayout(4, 1, 4, [unit_axis, 1 - unit_axis])
+    return gl.SwizzledSharedLayout(4, 1, 4, [1 - line_axis, line_axis])

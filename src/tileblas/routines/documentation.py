@@ -8,7 +8,7 @@ _SCALARS = {
     "alpha": "number, or 0-d device array beside device operands; rounded once to the compute type",
     "beta": "like alpha; must be the number 0 where no output is given",
 }
-_MATH = 'arithmetic of FP32 products: "ieee" (the default)'
+_MATH = 'FP32 products: "ieee" is FP32 throughout; the default is the fastest at least as accurate'
 _STREAM = (
     "CUDA stream (anything with __cuda_stream__); else the current one of the output's library"
 )

@@ -23,7 +23,7 @@ def plan_gemm(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ..
     m, n, k = problem.dims
     aligned = aligned and keeps_alignment(problem.views)
     layout = unit_axes(a, b) if aligned else UNALIGNED
-    candidates = table.candidates("gemm", a.dtype.name, layout)
+    candidates = table.candidates("gemm", a.dtype.name, layout, problem.math)
     config = choose_gemm(candidates, m, n, k, prod(problem.batch), table.multiprocessors)
 
     def make(binder: Binder, inner: int, count: int) -> Launch:
@@ -49,7 +49,7 @@ def plan_gemm(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ..
         binder.constant("CONJ_SCALARS", problem.conj_scalars)
         binder.constant("ALPHA_KIND", alpha)
         binder.constant("BETA_KIND", beta)
-        binder.constant("MATH", problem.math or "ieee")
+        binder.constant("MATH", config.math)
         for knob, value in config.knobs:
             binder.constant(knob, value)
         tiles = ceil_div(m, config["BLOCK_M"]) * ceil_div(n, config["BLOCK_N"])

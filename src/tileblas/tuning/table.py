@@ -15,7 +15,9 @@ class Config:
     """One way to run a kernel: its constexpr knobs, warps, pipeline stages.
 
     `rate` is what was measured in the limit of a large problem (TFLOP/s for gemm, else 0): the
-    model weighs candidates by it. `per_processor` bounds the programs of a persistent grid.
+    model weighs candidates by it. `per_processor` programs share a multiprocessor. `layout` is the
+    only one that the row is for, `math` the arithmetic: "ieee", or "fp64" for FP32 operands that
+    are multiplied and summed in FP64.
     """
 
     knobs: tuple[tuple[str, int], ...]
@@ -24,6 +26,7 @@ class Config:
     rate: float = 0.0
     per_processor: int = 1
     layout: str = "any"
+    math: str = "ieee"
 
     def __getitem__(self, knob: str) -> int:
         return dict(self.knobs)[knob]
@@ -38,9 +41,15 @@ class Table:
     measured: str
     rows: tuple[tuple[tuple[str, str], Config], ...]
 
-    def candidates(self, kernel: str, dtype: str, layout: str = "any") -> tuple[Config, ...]:
+    def candidates(
+        self, kernel: str, dtype: str, layout: str = "any", math: str | None = None
+    ) -> tuple[Config, ...]:
         """Rows for kernel and dtype: of this very layout if there are any, else of any layout."""
-        rows = [config for key, config in self.rows if key == (kernel, dtype)]
+        rows = [
+            config
+            for key, config in self.rows
+            if key == (kernel, dtype) and math in (None, config.math)
+        ]
         exact = tuple(config for config in rows if config.layout == layout)
         found = exact or tuple(config for config in rows if config.layout == "any")
         if not found:
@@ -71,4 +80,5 @@ def _config(row: dict) -> Config:
         rate=row.get("rate", 0.0),
         per_processor=row.get("per_processor", 1),
         layout=row.get("layout", "any"),
+        math=row.get("math", "ieee"),
     )
