@@ -12,6 +12,7 @@
 #   PYTHON=python3.12  the Python to set up with
 #   ENV=active         use the packages that this Python has, install nothing
 #   CUDA=12            for drivers older than CUDA 13
+#   JOBS=8             test processes at a time
 
 PYTHON ?= python3
 ENV    ?= .venv
@@ -29,7 +30,10 @@ PY    := .venv/bin/python
 READY := .venv/installed
 endif
 
-PYTEST := -m pytest
+JOBS   ?= 2
+PYTEST := -m pytest -n $(JOBS)
+# With several processes at work, more BLAS threads would only be in each other's way.
+test-core test-interpret test-next test-newest: export OPENBLAS_NUM_THREADS := 1
 # Triton reads this once, when it is imported: a process either interprets kernels or compiles them.
 INTERPRET := TRITON_INTERPRET=1 TILEBLAS_BACKEND=interpret
 
@@ -73,7 +77,7 @@ test-newest: .venv-newest/installed
 test-gpu: $(READY)
 	@echo "== tests: GPU"
 	$(PY) -m tileblas check --backend cuda
-	$(PY) $(PYTEST) -m gpu
+	$(PY) -m pytest -m gpu
 
 bench-gpu: $(READY)
 	$(PY) -m tileblas bench --backend cuda --csv results

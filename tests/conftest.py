@@ -1,22 +1,26 @@
-"""Tests that need a GPU, or Triton's interpreter in the whole process, are skipped elsewhere."""
+"""Tests that cannot run in this process are skipped by name, each with what it needs."""
 
 import pytest
 
 from tileblas import settings
 from tileblas.backends.select import cuda_available
 
-#: What Triton's interpreter does that NumPy advises against; it is not ours to change.
-TRITONS_OWN = "ignore:Conversion of an array with ndim > 0 to a scalar:DeprecationWarning"
+
+def missing(item: pytest.Item) -> str | None:
+    """What a test needs and this process lacks."""
+    if item.get_closest_marker("gpu") and not cuda_available():
+        return "needs a CUDA device"
+    if item.get_closest_marker("interpret") and not settings.interpreting():
+        return "interprets: run it in a process with TRITON_INTERPRET=1"
+    if item.get_closest_marker("compile") and settings.interpreting():
+        return "compiles: run it in a process without TRITON_INTERPRET"
+    return None
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.get_closest_marker("interpret"):
-            item.add_marker(pytest.mark.filterwarnings(TRITONS_OWN))
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    if item.get_closest_marker("gpu") and not cuda_available():
-        pytest.skip("needs a CUDA device")
-    if item.get_closest_marker("interpret") and not settings.interpreting():
-        pytest.skip("interprets: run in its own process, with TRITON_INTERPRET=1")
+        reason = missing(item)
+        if reason:
+            name = item.name.partition("[")[0]
+            item.add_marker(pytest.mark.skip(reason=f"{name} {reason}"), append=False)

@@ -260,6 +260,20 @@ def test_another_result_type_fails(monkeypatch):
     assert "float64" in runner.check_case(dot_case("dot", "float32", 5)).message
 
 
+def test_a_call_that_raises_fails_its_case(monkeypatch):
+    monkeypatch.setattr(tb, "dot", lambda x, y: 1 / 0)
+    verdict = runner.check_case(dot_case("dot", "float32", 5))
+    assert not verdict.passed
+    assert "ZeroDivisionError" in verdict.message
+
+
+def test_names_of_families_and_of_routines():
+    assert runner.expanded(["dot", "gemm"]) == ["dot", "dotc", "dotu", "gemm"]
+    assert runner.expanded(["dotc"]) == ["dotc"]
+    with pytest.raises(ValueError, match=r"'trsm'.*gemm"):
+        runner.expanded(["trsm"])
+
+
 def test_a_report_names_the_first_failures(monkeypatch, cpu):
     monkeypatch.setattr(tb, "axpy", lambda x, y, alpha: y)
     report = runner.run(["axpy"], "cpu", grid="netlib")
@@ -316,7 +330,7 @@ def test_count_is_what_run_does(cpu):
         ["dot"], "cpu", progress=lambda label, n: seen.append((label, n)), grid="netlib"
     )
     assert (
-        len(seen) == sum(row.cases for row in report.rows) == runner.count(["dot"], "netlib", "cpu")
+        len(seen) == sum(row.cases for row in report.rows) == runner.count(["dot"], "cpu", "netlib")
     )
     assert {row.routine for row in report.rows} == {"dot", "dotc", "dotu"}
     assert report.passed

@@ -2,7 +2,7 @@
 
 import pytest
 
-import tileblas as tb
+from tileblas import settings
 from tileblas.check import grids, runner
 from tileblas.check.guards import POISONS, CupyLibrary, TorchLibrary
 from tileblas.check.refusals import REFUSALS, refused
@@ -49,14 +49,13 @@ def test_wrong_calls_are_refused_and_write_nothing(cpu, refusal):
 @each_row
 def test_every_case_on_device_arrays(name, routine, dtype):
     pytest.importorskip(name)
-    if (name, dtype) == ("cupy", "bfloat16"):
-        pytest.skip("CuPy has no bfloat16")
     library = {"torch": TorchLibrary, "cupy": CupyLibrary}[name]()
-    cases = grids.grid(routine, dtype, runner.GRIDS["cuda"])
-    suited = [case for case in cases if library.negative_strides or not case.has_negative_strides]
-    assert failures(suited, library) == []
-    wrong = [refused(refusal, library) for refusal in REFUSALS if refusal.routine == routine]
-    assert [line for line in wrong if line] == []
+    if reason := runner.missing(dtype, library):
+        pytest.skip(reason)
+    cases = runner.suited_cases(routine, dtype, runner.GRIDS["cuda"], library)
+    assert failures(cases, library) == []
+    outcomes = [refused(wrong, library) for wrong in runner.suited_refusals(routine, library)]
+    assert [line for line in outcomes if line] == []
 
 
 def test_a_run_reports_a_row_for_each_routine_and_dtype(cpu):
@@ -65,4 +64,4 @@ def test_a_run_reports_a_row_for_each_routine_and_dtype(cpu):
     rows = [(row.routine, row.dtype) for row in report.rows]
     assert rows == [(name, dtype) for name in ROUTINES for dtype in (*DTYPES, "")]
     assert all(row.cases and row.seconds > 0 and row.worst <= 1 for row in report.rows)
-    assert tb.settings.chosen_backend() == "cpu"
+    assert settings.chosen_backend() == "cpu"

@@ -114,3 +114,10 @@ def test_threads_on_small_calls_of_every_kind(backend, dtype):
 
     rounds = 5 if backend != "interpret" else 1
     assert set(from_threads(4, rounds, calls)) == {calls()}
+
+
+def test_threads_on_several_programs(backend):
+    """Calls that take more than one kernel program, or thread of SciPy's BLAS, at the same time."""
+    x, a = random(5000, "float32", 1), random((70, 70), "float32", 2)
+    calls = from_threads(4, 5, lambda: (tb.dot(x, x).tobytes(), tb.gemm(a, a).tobytes()))
+    assert set(calls) == {(tb.dot(x, x).tobytes(), tb.gemm(a, a).tobytes())}

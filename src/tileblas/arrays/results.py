@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tileblas.core.dtypes import DType, numpy_dtype
 from tileblas.arrays.ingest import ingest
+from tileblas.core.dtypes import DType, numpy_dtype
 from tileblas.core.operand import HOST, Operand
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from tileblas.arrays.ingest import ingest, is_array
 from tileblas.core.call import Scalar
 from tileblas.core.dtypes import DType
-from tileblas.arrays.ingest import ingest, is_array
 from tileblas.core.operand import CONJ, HOST, NEG
 from tileblas.core.spec import Spec
 from tileblas.errors import BlasError

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from tileblas import settings
+from tileblas.arrays.ingest import ingest
+from tileblas.arrays.results import new_array, own_copy, returned
+from tileblas.arrays.scalars import parse
 from tileblas.backends import select, staging
 from tileblas.core import check, trivial
 from tileblas.core.call import Problem, Scalar
 from tileblas.core.canon import canonical, new_output, result_operand
 from tileblas.core.dtypes import DType
-from tileblas.arrays.ingest import ingest
 from tileblas.core.operand import HOST, Operand
 from tileblas.core.overlap import ranges_meet
-from tileblas.arrays.results import new_array, own_copy, returned
-from tileblas.arrays.scalars import parse
 from tileblas.core.spec import Spec
 
 #: Prepared calls remembered before the oldest is dropped.

@@ -101,12 +101,15 @@ _ORACLES: dict[str, Callable[..., Reference]] = {
 }
 
 
+_COMPLEX = {"float32": "complex64", "float64": "complex128"}
+
+
 def round_scalar(value: Any, compute: str) -> float | complex:
     """alpha or beta as the routine sees it: rounded once to the compute type, real kept real."""
     number = np.asarray(value)[()]
-    if np.iscomplexobj(number):
-        return complex(np.dtype("complex64" if compute == "float32" else "complex128").type(number))
     with np.errstate(over="ignore"):
+        if np.iscomplexobj(number):
+            return complex(np.dtype(_COMPLEX[compute]).type(number))
         return float(np.dtype(compute).type(number))
 
 

@@ -44,6 +44,14 @@ class Refusal:
     error: type[Exception] = BlasError
     words: tuple[str, ...] = ()
 
+    @property
+    def dtypes(self) -> set[str]:
+        return {at.dtype for at in self.operands.values()}
+
+    @property
+    def has_negative_strides(self) -> bool:
+        return any(stride < 0 for at in self.operands.values() for stride in at.strides or ())
+
 
 def _dot(id: str, x: At, y: At, *rest, **more) -> Refusal:
     return Refusal(f"dot-{id}", "dot", {"x": x, "y": y}, *rest, **more)

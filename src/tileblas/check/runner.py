@@ -7,7 +7,7 @@ was written, and every poison gave the same bits.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,48 +75,55 @@ def run(
     """Check routines (or families: "dot" is dot, dotc and dotu) on a backend.
 
     `library` makes the arrays, NumPy's by default. `progress(label, 1)` is called after each case;
-    `count` tells how many there will be.
+    `count` tells how many there will be. Raises ValueError for an unknown routine or grid.
     """
     library = library or NumpyLibrary()
-    name = GRIDS[backend] if grid == "auto" else grid
-    report = Report(backend, name)
+    report = Report(backend, _grid_name(grid, backend))
     with tileblas.backend(backend):
-        for routine in _expanded(routines):
+        for routine in expanded(routines):
             for dtype in ROUTINES[routine].dtypes:
-                reason = _missing(dtype, library)
+                reason = missing(dtype, library)
                 if reason:
                     report.skipped.append(f"{routine} {dtype}: {reason}")
                     continue
-                cases = [c for c in grids.grid(routine, dtype, name) if _suits(c, library)]
-                every_poison = name != "interpret"
+                cases = suited_cases(routine, dtype, report.grid, library)
+                # Where calls are slow, cases take the poisons in turn.
+                every_poison = report.grid != "interpret"
                 row = _check_row(routine, dtype, cases, library, every_poison, progress)
                 report.rows.append(row)
             report.rows.append(_refusal_row(routine, library, progress))
     return report
 
 
-def count(routines: Iterable[str], grid: str, backend: str, library: Library | None = None) -> int:
-    """How many cases `run` would check: the total for a progress bar."""
+def count(
+    routines: Iterable[str], backend: str, grid: str = "auto", library: Library | None = None
+) -> int:
+    """How many cases `run` checks."""
     library = library or NumpyLibrary()
-    name = GRIDS[backend] if grid == "auto" else grid
-    return sum(
-        sum(_suits(case, library) for case in grids.grid(routine, dtype, name))
-        for routine in _expanded(routines)
-        for dtype in ROUTINES[routine].dtypes
-        if not _missing(dtype, library)
-    ) + sum(len(_refusals(routine)) for routine in _expanded(routines))
+    name = _grid_name(grid, backend)
+    total = 0
+    for routine in expanded(routines):
+        dtypes = [d for d in ROUTINES[routine].dtypes if not missing(d, library)]
+        total += sum(len(suited_cases(routine, dtype, name, library)) for dtype in dtypes)
+        total += len(suited_refusals(routine, library))
+    return total
 
 
-def _expanded(names: Iterable[str]) -> Iterator[str]:
-    groups = families()
-    for name in names:
-        if name in groups:
-            yield from (spec.name for spec in groups[name])
-        else:
-            yield ROUTINES[name].name
+def _grid_name(grid: str, backend: str) -> str:
+    return GRIDS[backend] if grid == "auto" else grid
 
 
-def _missing(dtype: str, library: Library) -> str | None:
+def expanded(names: Iterable[str]) -> list[str]:
+    """The routines that names of routines and of families stand for."""
+    groups = families() | {name: (spec,) for name, spec in ROUTINES.items() if name != spec.family}
+    wanted = list(names)
+    for name in wanted:
+        if name not in groups:
+            raise ValueError(f"no routine {name!r}; there are {', '.join(groups)}")
+    return [spec.name for name in wanted for spec in groups[name]]
+
+
+def missing(dtype: str, library: Library) -> str | None:
     """Why arrays of this type cannot be made, or None."""
     if dtype == "bfloat16" and library.name == "cupy":
         return "CuPy has no bfloat16"
@@ -127,12 +134,21 @@ def _missing(dtype: str, library: Library) -> str | None:
     return None
 
 
-def _suits(case: Case, library: Library) -> bool:
-    return library.negative_strides or not case.has_negative_strides
+def suited_cases(routine: str, dtype: str, grid: str, library: Library) -> list[Case]:
+    """The cases of a grid whose operands the library can make."""
+    cases = grids.grid(routine, dtype, grid)
+    return [case for case in cases if library.negative_strides or not case.has_negative_strides]
 
 
-def _refusals(routine: str) -> list[Refusal]:
-    return [refusal for refusal in REFUSALS if refusal.routine == routine]
+def suited_refusals(routine: str, library: Library) -> list[Refusal]:
+    """The wrong calls of a routine whose operands the library can make."""
+    return [
+        refusal
+        for refusal in REFUSALS
+        if refusal.routine == routine
+        and (library.negative_strides or not refusal.has_negative_strides)
+        and not any(missing(dtype, library) for dtype in refusal.dtypes & DTYPES.keys())
+    ]
 
 
 def _check_row(
@@ -146,7 +162,6 @@ def _check_row(
     row = Row(routine, dtype)
     start = time.perf_counter()
     for index, case in enumerate(cases):
-        # Where calls are slow, cases take the poisons in turn.
         poisons = POISONS if every_poison else (POISONS[index % len(POISONS)],)
         verdict = check_case(case, library, poisons)
         row.cases += 1
@@ -163,7 +178,7 @@ def _check_row(
 def _refusal_row(routine: str, library: Library, progress: Progress | None) -> Row:
     row = Row(routine, "")
     start = time.perf_counter()
-    for refusal in _refusals(routine):
+    for refusal in suited_refusals(routine, library):
         problem = refused(refusal, library)
         row.cases += 1
         if problem:
@@ -234,7 +249,10 @@ def _call(
 ) -> tuple[np.ndarray, str | None]:
     """The result on the host, and what was wrong beside its values."""
     arrays = {name: operand.array for name, operand in operands.items()}
-    returned = getattr(tileblas, case.routine)(**arrays, **scalars, **dict(case.options))
+    try:
+        returned = getattr(tileblas, case.routine)(**arrays, **scalars, **dict(case.options))
+    except Exception as error:
+        return np.empty(0), f"raised {type(error).__name__}: {error}"
     output = next((arg.name for arg in ROUTINES[case.routine].operands if arg.is_output), "")
     for name, operand in operands.items():
         damage = operand.damage(is_output=name == output)

@@ -187,9 +187,9 @@ def add_complex(
     if CONJ_B:
         b_im = -b_im
     re = dot(a_re, b_re, re, MATH)
-    re = dot(-a_im, b_im, re, MATH)
     im = dot(a_re, b_im, im, MATH)
     im = dot(a_im, b_re, im, MATH)
+    re = dot(-a_im, b_im, re, MATH)
     return re, im
 
 

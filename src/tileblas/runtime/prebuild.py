@@ -44,7 +44,7 @@ def compile_variants(
     dtypes: tuple[str, ...] | None = None,
     workers: int | None = None,
 ) -> Summary:
-    """Compile what is not in the cache yet, in parallel; `progress(done, total)` after each variant."""
+    """Compile what the cache lacks, in parallel; `progress(done, total)` after each variant."""
     start = time.perf_counter()
     wanted = variants(routines, target, dtypes)
     missing = [variant for variant in wanted if not cache.on_disk(variant)]
