@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,7 @@ def _find_reader(array: Any) -> Callable[[Any], Operand]:
     )
 
 
+@lru_cache(maxsize=1024)
 def _elements(byte_strides: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     strides = tuple(s // itemsize for s in byte_strides)
     if any(s % itemsize for s in byte_strides):

@@ -17,7 +17,7 @@ from tileblas.core.call import Problem, Scalar
 from tileblas.core.canon import canonical, new_output, result_operand
 from tileblas.core.dtypes import DType
 from tileblas.core.operand import HOST, Operand
-from tileblas.core.overlap import ranges_meet
+from tileblas.core.overlap import byte_reach
 from tileblas.core.spec import Spec
 
 #: Prepared calls remembered before the oldest is dropped.
@@ -31,6 +31,7 @@ class Prepared:
     spec: Spec
     problem: Problem
     dtype: DType
+    reach: tuple[tuple[int, int], ...]  # bytes each argument spans, relative to its pointer
     new_shape: tuple[int, ...] | None  # shape of the result to make, None if the output was given
     run: Callable[[Mapping[str, Operand], Mapping[str, Scalar], Any], None] | None
 
@@ -150,7 +151,8 @@ def _prepare(
             run = staging.runner(call, spec, options, math)
         else:
             run = select.runner(backend, spec, problem, aligned, device)
-    return Prepared(spec, problem, dtype, new_shape, run)
+    reach = tuple((0, 0) if operand is None else byte_reach(operand) for operand in operands)
+    return Prepared(spec, problem, dtype, reach, new_shape, run)
 
 
 def _output(prepared: Prepared, operands: Sequence[Operand | None], stream: Any) -> Operand:
@@ -161,8 +163,11 @@ def _output(prepared: Prepared, operands: Sequence[Operand | None], stream: Any)
         return new_array(operands[0], prepared.new_shape, prepared.dtype, stream)
     output = operands[spec.output]
     assert output is not None
-    for other in operands:
-        if other is not None and other is not output and ranges_meet(output, other):
+    low, high = prepared.reach[spec.output]
+    start, end = output.pointer + low, output.pointer + high
+    for other, (low, high) in zip(operands, prepared.reach, strict=True):
+        if other is None or other is output:
+            continue
+        if other.pointer + low < end and start < other.pointer + high:
             check.check_aliasing(spec, spec.operands[spec.output], output, operands)
-            break
     return output

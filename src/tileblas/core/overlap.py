@@ -53,10 +53,15 @@ def ranges_meet(left: Operand, right: Operand) -> bool:
 
 def byte_range(operand: Operand) -> tuple[int, int]:
     """First and one past the last byte address of an operand."""
+    low, high = byte_reach(operand)
+    return operand.pointer + low, operand.pointer + high
+
+
+def byte_reach(operand: Operand) -> tuple[int, int]:
+    """The same, relative to the operand's pointer: it follows from shape and strides alone."""
     assert operand.dtype is not None
     low, high = extent(operand.shape, operand.strides)
-    size = operand.dtype.itemsize
-    return operand.pointer + low * size, operand.pointer + high * size
+    return low * operand.dtype.itemsize, high * operand.dtype.itemsize
 
 
 def _view(operand: Operand):
