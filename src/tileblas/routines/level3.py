@@ -17,13 +17,48 @@ TRANS = "NTC"
 UNALIGNED = "unaligned"
 
 
+GEMM_BODY = "gemm.gemm_kernel"
+DGEMM_BODY = "sm90_dgemm.dgemm_kernel"
+
+#: The constexpr flags that each body takes, beside the knobs of its configuration.
+_FLAGS = {
+    GEMM_BODY: (
+        "COMPLEX",
+        "CONJ_A",
+        "CONJ_B",
+        "NEGATE",
+        "CONJ_SCALARS",
+        "ALPHA_KIND",
+        "BETA_KIND",
+        "MATH",
+    ),
+    DGEMM_BODY: ("NEGATE", "ALPHA_KIND", "BETA_KIND"),
+}
+
+
+def body_can_run(body: str, problem: Problem, aligned: bool) -> bool:
+    """Whether a kernel body covers the problem: the one statement of each body's constraints.
+
+    The DGEMM body of sm_90 copies 16 bytes at a time along a unit stride of every matrix, and
+    knows FP64 only; the general body covers everything.
+    """
+    if body != DGEMM_BODY:
+        return True
+    units = [unit_axis(view) for view in problem.views]
+    return aligned and problem.output.dtype.name == "float64" and None not in units
+
+
 def plan_gemm(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...]:
     """One launch of the tile GEMM, with the tile that the model expects to finish first."""
     (a, b), c = problem.inputs, problem.output
     m, n, k = problem.dims
     aligned = aligned and keeps_alignment(problem.views)
     layout = unit_axes(a, b) if aligned else UNALIGNED
-    candidates = table.candidates("gemm", a.dtype.name, layout, problem.math)
+    candidates = [
+        config
+        for config in table.candidates("gemm", a.dtype.name, layout, problem.math)
+        if body_can_run(config.body, problem, aligned)
+    ]
     config = choose_gemm(candidates, m, n, k, prod(problem.batch), table.multiprocessors)
 
     def make(binder: Binder, inner: int, count: int) -> Launch:
@@ -42,18 +77,23 @@ def plan_gemm(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ..
         binder.count("inner", inner)
         for name, view in (("a", a), ("b", b), ("c", c)):
             binder.batch_strides(name, view)
-        binder.constant("COMPLEX", problem.is_complex)
-        binder.constant("CONJ_A", a.conj)
-        binder.constant("CONJ_B", b.conj)
-        binder.constant("NEGATE", problem.negate)
-        binder.constant("CONJ_SCALARS", problem.conj_scalars)
-        binder.constant("ALPHA_KIND", alpha)
-        binder.constant("BETA_KIND", beta)
-        binder.constant("MATH", config.math)
+        flags = {
+            "COMPLEX": problem.is_complex,
+            "CONJ_A": a.conj,
+            "CONJ_B": b.conj,
+            "NEGATE": problem.negate,
+            "CONJ_SCALARS": problem.conj_scalars,
+            "ALPHA_KIND": alpha,
+            "BETA_KIND": beta,
+            "MATH": config.math,
+        }
+        body = config.body or GEMM_BODY
+        for flag in _FLAGS[body]:
+            binder.constant(flag, flags[flag])
         for knob, value in config.knobs:
             binder.constant(knob, value)
         tiles = ceil_div(m, config["BLOCK_M"]) * ceil_div(n, config["BLOCK_N"])
-        return binder.launch("gemm.gemm_kernel", count * tiles, config, aligned)
+        return binder.launch(body, count * tiles, config, aligned)
 
     return over_batch(problem, make)
 

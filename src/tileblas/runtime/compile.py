@@ -118,11 +118,9 @@ def _check_parameters(function: Any, variant: Variant) -> None:
 
 
 def _source(function: Any, variant: Variant) -> Any:
-    from triton.compiler import ASTSource
-
     names = function.arg_names
     types = dict(variant.arguments)
-    return ASTSource(
+    return _source_type(function)(
         function,
         signature={name: types.get(name, "constexpr") for name in names},
         constexprs={(names.index(name),): value for name, value in variant.constants},
@@ -131,6 +129,17 @@ def _source(function: Any, variant: Variant) -> Any:
             for name, divisor in variant.divisors
         },
     )
+
+
+def _source_type(function: Any) -> Any:
+    """Triton's front end for a kernel: its own, or that of Gluon."""
+    from triton.experimental.gluon._runtime import GluonASTSource, GluonJITFunction
+
+    if isinstance(function, GluonJITFunction):
+        return GluonASTSource
+    from triton.compiler import ASTSource
+
+    return ASTSource
 
 
 def _gpu_target(target: Target) -> Any:

@@ -17,7 +17,7 @@ class Config:
     `rate` is what was measured in the limit of a large problem (TFLOP/s for gemm, else 0): the
     model weighs candidates by it. `per_processor` programs share a multiprocessor. `layout` is the
     only one that the row is for, `math` the arithmetic: "ieee", or "fp64" for FP32 operands that
-    are multiplied and summed in FP64.
+    are multiplied and summed in FP64. `body` names a kernel that stands in for the usual one.
     """
 
     knobs: tuple[tuple[str, int], ...]
@@ -27,6 +27,7 @@ class Config:
     per_processor: int = 1
     layout: str = "any"
     math: str = "ieee"
+    body: str = ""
 
     def __getitem__(self, knob: str) -> int:
         return dict(self.knobs)[knob]
@@ -81,4 +82,5 @@ def _config(row: dict) -> Config:
         per_processor=row.get("per_processor", 1),
         layout=row.get("layout", "any"),
         math=row.get("math", "ieee"),
+        body=row.get("body", ""),
     )
