@@ -62,6 +62,11 @@ def strides(array):
     return tuple(s // array.itemsize for s in array.strides)
 
 
+def unit(stride):
+    """A stride as kernels get it: 1 is a compile-time constant."""
+    return tl.constexpr(1) if stride == 1 else stride
+
+
 def two(leading, fill):
     """The entries for the two batch axes, where there may be none or one."""
     return (fill,) * (2 - len(leading)) + tuple(leading)
@@ -97,7 +102,7 @@ def dot(x, y, *, conj_x=False, conj_y=False, negate=False, splits=1, block=256):
     arrived = np.zeros(outer * inner, np.int32)
     reduce.dot_kernel[(outer * inner * splits,)](
         Pointer(x), Pointer(y), Pointer(out), Pointer(partial), Pointer(arrived),
-        x.shape[-1], strides(x)[-1], strides(y)[-1], inner,
+        x.shape[-1], unit(strides(x)[-1]), unit(strides(y)[-1]), inner,
         *batch_strides(x, 1), *batch_strides(y, 1), *batch_strides(out, 0), splits,
         COMPLEX=x.dtype.kind == "c", CONJ_X=conj_x, CONJ_Y=conj_y, NEGATE=negate,
         BLOCK=block, MAX_SPLITS=16,
@@ -113,7 +118,7 @@ def axpy(x, y, alpha, *, conj_x=False, negate=False, conj_alpha=False, block=256
     blocks = max(1, -(-y.shape[-1] // block))
     kind, re, im = scalar(alpha)
     elementwise.axpy_kernel[(outer * inner * blocks,)](
-        Pointer(x), Pointer(y), re, im, y.shape[-1], strides(x)[-1], strides(y)[-1], inner,
+        Pointer(x), Pointer(y), re, im, y.shape[-1], unit(strides(x)[-1]), unit(strides(y)[-1]), inner,
         *batch_strides(x, 1), *batch_strides(y, 1), blocks,
         COMPLEX=y.dtype.kind == "c", CONJ_X=conj_x, NEGATE=negate, CONJ_ALPHA=conj_alpha,
         ALPHA_KIND=kind, BLOCK=block,
@@ -134,7 +139,7 @@ def gemm_in_place(
     tiles = -(-m // block_m) * -(-n // block_n)
     gemm.gemm_kernel[(outer * inner * tiles,)](
         Pointer(a), Pointer(b), Pointer(c), *alpha, *beta, m, n, a.shape[-1],
-        *strides(a)[-2:], *strides(b)[-2:], *strides(c)[-2:], inner,
+        *map(unit, (*strides(a)[-2:], *strides(b)[-2:], *strides(c)[-2:])), inner,
         *batch_strides(a, 2), *batch_strides(b, 2), *batch_strides(c, 2),
         COMPLEX=c.dtype.kind == "c", CONJ_A=conj_a, CONJ_B=conj_b, NEGATE=negate,
         CONJ_SCALARS=conj_scalars, ALPHA_KIND=alpha_kind, BETA_KIND=beta_kind, MATH=math,

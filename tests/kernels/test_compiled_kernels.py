@@ -48,7 +48,8 @@ def test_gemm_loops_copy_asynchronously_and_do_not_spill(row, layout):
         assert count(loop, "LDGSTS") == loop[copy] > 0
         assert not count(loop, "LDG")
         assert not count(loop, "STL")
-        assert count(loop, "LDL") <= sum(loop.values()) // 100  # a constant or two, kept on the stack
+        # A constant or two may be kept on the stack.
+        assert count(loop, "LDL") <= sum(loop.values()) // 100
     assert code.shared <= SHARED_LIMIT[90]
 
 

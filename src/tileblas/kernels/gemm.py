@@ -133,6 +133,9 @@ def multiply_panels(
 
     Only the last step, where BLOCK_K does not divide k, is masked along k.
     """
+    # Which way the tiles of complex operands lie in memory.
+    A_BY_ROWS: tl.constexpr = is_unit(a_k)
+    B_BY_ROWS: tl.constexpr = not is_unit(b_k)
     depth = tl.arange(0, BLOCK_K).to(tl.int64)
     a_offset = a_rows + depth[None, :] * a_k
     b_offset = depth[:, None] * b_k + b_cols
@@ -141,8 +144,9 @@ def multiply_panels(
     for _ in range((k // BLOCK_K).to(tl.int32)):
         if COMPLEX:
             re, im = add_complex(
-                re, im, a, a_offset, row_mask, b, b_offset, col_mask, CONJ_A, CONJ_B, MATH
-            )
+                re, im, a, a_offset, row_mask, b, b_offset, col_mask,
+                CONJ_A, CONJ_B, A_BY_ROWS, B_BY_ROWS, MATH,
+            )  # fmt: skip
         else:
             re = add_real(re, a, a_offset, row_mask, b, b_offset, col_mask, MATH)
         a = tile.advance(a, BLOCK_K * a_k, COMPLEX)
@@ -155,11 +159,18 @@ def multiply_panels(
             b_mask &= col_mask
         if COMPLEX:
             re, im = add_complex(
-                re, im, a, a_offset, a_mask, b, b_offset, b_mask, CONJ_A, CONJ_B, MATH
-            )
+                re, im, a, a_offset, a_mask, b, b_offset, b_mask,
+                CONJ_A, CONJ_B, A_BY_ROWS, B_BY_ROWS, MATH,
+            )  # fmt: skip
         else:
             re = add_real(re, a, a_offset, a_mask, b, b_offset, b_mask, MATH)
     return re, im
+
+
+@triton.constexpr_function
+def is_unit(stride):
+    """Whether a stride is the compile-time constant 1."""
+    return isinstance(stride, int) and stride == 1
 
 
 @triton.jit
@@ -173,15 +184,16 @@ def add_real(acc, a, a_offset, a_mask, b, b_offset, b_mask, MATH: tl.constexpr):
 @triton.jit
 def add_complex(
     re, im, a, a_offset, a_mask, b, b_offset, b_mask,
-    CONJ_A: tl.constexpr, CONJ_B: tl.constexpr, MATH: tl.constexpr,
+    CONJ_A: tl.constexpr, CONJ_B: tl.constexpr,
+    A_BY_ROWS: tl.constexpr, B_BY_ROWS: tl.constexpr, MATH: tl.constexpr,
 ):  # fmt: skip
     """(re, im) + op(A) op(B) for one step along k: four real products of planes."""
     # Each plane is loaded by itself, with stride 2: split pairs would pass through registers on
     # their way to shared memory, and spill.
-    a_re = load_operand(a, 2 * a_offset, a_mask, MATH)
-    a_im = load_operand(a, 2 * a_offset + 1, a_mask, MATH)
-    b_re = load_operand(b, 2 * b_offset, b_mask, MATH)
-    b_im = load_operand(b, 2 * b_offset + 1, b_mask, MATH)
+    a_re = load_plane(a, 2 * a_offset, a_mask, A_BY_ROWS, MATH)
+    a_im = load_plane(a, 2 * a_offset + 1, a_mask, A_BY_ROWS, MATH)
+    b_re = load_plane(b, 2 * b_offset, b_mask, B_BY_ROWS, MATH)
+    b_im = load_plane(b, 2 * b_offset + 1, b_mask, B_BY_ROWS, MATH)
     if CONJ_A:
         a_im = -a_im
     if CONJ_B:
@@ -191,6 +203,19 @@ def add_complex(
     im = dot(a_im, b_re, im, MATH)
     re = dot(-a_im, b_im, re, MATH)
     return re, im
+
+
+@triton.jit
+def load_plane(pointer, offset, mask, BY_ROWS: tl.constexpr, MATH: tl.constexpr):
+    """One part of a complex tile."""
+    # Triton orders the threads of a load by contiguity, and down the columns where it sees none:
+    # a tile that lies by rows is therefore loaded transposed.
+    if BY_ROWS:
+        if mask is not None:
+            mask = tl.trans(mask)
+        return tl.trans(load_operand(pointer, tl.trans(offset), mask, MATH))
+    else:
+        return load_operand(pointer, offset, mask, MATH)
 
 
 @triton.jit

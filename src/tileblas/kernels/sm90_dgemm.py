@@ -73,54 +73,87 @@ def update_tile(
     BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr, BLOCK_K: gl.constexpr,
     STAGES: gl.constexpr, WARPS_M: gl.constexpr, MASKED: gl.constexpr,
 ):  # fmt: skip
-    """C := alpha A B + beta C on one tile, with m rows and n columns left from its corner.
-
-    k = 0 drops the product.
-    """
+    A_ALONG_K: gl.constexpr = is_one(a_k)
+    B_ALONG_K: gl.constexpr = is_one(b_k)
     WARPS_N: gl.constexpr = gl.num_warps() // WARPS_M
-    layout: gl.constexpr = gl.NVMMADistributedLayout([2, 0], [WARPS_M, WARPS_N], [16, 8])
-    product = multiply_panels(
-        a, b, m, n, k, a_m, a_k, b_k, b_n, layout, BLOCK_M, BLOCK_N, BLOCK_K, STAGES, MASKED
+    LAYOUT: gl.constexpr = fragment_layout(WARPS_M, WARPS_N)
+    ROWS: gl.constexpr = BLOCK_M // (16 * WARPS_M)
+    COLS: gl.constexpr = BLOCK_N // (16 * WARPS_N)
+    acc = multiply_panels(
+        a,
+        b,
+        m,
+        n,
+        k,
+        a_m,
+        a_k,
+        b_k,
+        b_n,
+        LAYOUT,
+        A_ALONG_K,
+        B_ALONG_K,
+        WARPS_M,
+        WARPS_N,
+        ROWS,
+        COLS,
+        BLOCK_M,
+        BLOCK_N,
+        BLOCK_K,
+        STAGES,
+        MASKED,
     )
-    rows = gl.arange(0, BLOCK_M, gl.SliceLayout(1, layout)).to(gl.int64)[:, None]
-    cols = gl.arange(0, BLOCK_N, gl.SliceLayout(0, layout)).to(gl.int64)[None, :]
-    c += rows * c_m + cols * c_n
-    result = alpha * product
-    if BETA_KIND == "zero":
-        result = gl.where(k == 0, 0.0, result)  # alpha times an empty sum may be NaN
-    else:
-        old_mask = rows < gl.where(beta == 0, 0, m)
-        if MASKED:
-            old_mask &= cols < n
-        old = beta * gl.load(c, mask=old_mask, other=0.0)
-        result = gl.where(k == 0, old, old + result)
-    if MASKED:
-        gl.store(c, result, mask=(rows < m) & (cols < n))
-    else:
-        gl.store(c, result)
+    # (warp row, warp column, lane row, lane column, row, column, tile)
+    for i in gl.static_range(ROWS):
+        for p in gl.static_range(COLS):
+            x = gl.join(acc[2 * (i * COLS + p)], acc[2 * (i * COLS + p) + 1])
+            # (warp row, warp column, row, column / 2, row / 8, column % 2, column / 8)
+            x = x.reshape((WARPS_M, WARPS_N, 8, 4, 2, 2, 2))
+            x = x.permute((0, 4, 2, 1, 6, 3, 5))
+            x = x.reshape((16 * WARPS_M, 16 * WARPS_N))
+            rows = (
+                i * 16 * WARPS_M
+                + gl.arange(0, 16 * WARPS_M, gl.SliceLayout(1, x.type.layout)).to(gl.int64)[:, None]
+            )
+            cols = (
+                p * 16 * WARPS_N
+                + gl.arange(0, 16 * WARPS_N, gl.SliceLayout(0, x.type.layout)).to(gl.int64)[None, :]
+            )
+            out = c + rows * c_m + cols * c_n
+            x = alpha * x
+            if BETA_KIND == "zero":
+                x = gl.where(k == 0, 0.0, x)  # alpha times an empty sum may be NaN
+            else:
+                old_mask = rows < gl.where(beta == 0, 0, m)
+                if MASKED:
+                    old_mask &= cols < n
+                old = beta * gl.load(out, mask=old_mask, other=0.0)
+                x = gl.where(k == 0, old, old + x)
+            if MASKED:
+                gl.store(out, x, mask=(rows < m) & (cols < n))
+            else:
+                gl.store(out, x)
 
 
 @gluon.jit
 def multiply_panels(
-    a, b, m, n, k, a_m, a_k, b_k, b_n, layout: gl.constexpr,
+    a, b, m, n, k, a_m, a_k, b_k, b_n, LAYOUT: gl.constexpr, A_ALONG_K: gl.constexpr, B_ALONG_K: gl.constexpr,
+    WARPS_M: gl.constexpr, WARPS_N: gl.constexpr, ROWS: gl.constexpr, COLS: gl.constexpr,
     BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr, BLOCK_K: gl.constexpr,
     STAGES: gl.constexpr, MASKED: gl.constexpr,
 ):  # fmt: skip
-    """A B over [0, k). The odd end of k, if any, is the first step; the rest are full ones."""
-    a_line_axis: gl.constexpr = 0 if is_one(a_k) else 1
-    b_line_axis: gl.constexpr = 1 if is_one(b_k) else 0
+    SLICES: gl.constexpr = BLOCK_K // 8
     a_slots = gl.allocate_shared_memory(
-        gl.float64, [STAGES, BLOCK_M, BLOCK_K], shared_layout(a_line_axis)
+        gl.float64, [STAGES, BLOCK_M, BLOCK_K], shared_layout(BLOCK_M, BLOCK_K, WARPS_M, A_ALONG_K)
     )
     b_slots = gl.allocate_shared_memory(
-        gl.float64, [STAGES, BLOCK_K, BLOCK_N], shared_layout(b_line_axis)
+        gl.float64, [STAGES, BLOCK_N, BLOCK_K], shared_layout(BLOCK_N, BLOCK_K, WARPS_N, B_ALONG_K)
     )
-    A_COPY: gl.constexpr = copy_layout(a_slots.shape[1 + a_line_axis], a_line_axis, gl.num_warps())
-    B_COPY: gl.constexpr = copy_layout(b_slots.shape[1 + b_line_axis], b_line_axis, gl.num_warps())
+    A_COPY: gl.constexpr = copy_layout(BLOCK_M, BLOCK_K, gl.num_warps(), A_ALONG_K)
+    B_COPY: gl.constexpr = copy_layout(BLOCK_N, BLOCK_K, gl.num_warps(), B_ALONG_K)
     a_rows = gl.arange(0, BLOCK_M, gl.SliceLayout(1, A_COPY))[:, None]
     a_depth = gl.arange(0, BLOCK_K, gl.SliceLayout(0, A_COPY))[None, :]
-    b_depth = gl.arange(0, BLOCK_K, gl.SliceLayout(1, B_COPY))[:, None]
-    b_cols = gl.arange(0, BLOCK_N, gl.SliceLayout(0, B_COPY))[None, :]
+    b_cols = gl.arange(0, BLOCK_N, gl.SliceLayout(1, B_COPY))[:, None]
+    b_depth = gl.arange(0, BLOCK_K, gl.SliceLayout(0, B_COPY))[None, :]
     a_offset = a_rows.to(gl.int64) * a_m + a_depth.to(gl.int64) * a_k
     b_offset = b_depth.to(gl.int64) * b_k + b_cols.to(gl.int64) * b_n
     a_edge = None
@@ -149,14 +182,22 @@ def multiply_panels(
         copy_panel(b_slots.index(step), b, b_offset, b_edge, step < steps)
         async_copy.commit_group()
 
-    acc = gl.zeros((BLOCK_M, BLOCK_N), gl.float64, layout)
+    acc = ()
+    for _ in gl.static_range(2 * ROWS * COLS):
+        acc = acc + (gl.zeros((WARPS_M, WARPS_N, 32, 4), gl.float64, LAYOUT),)
     async_copy.wait_group(STAGES - 2)
-    a_now = a_slots.index(0).load(gl.DotOperandLayout(0, layout, 1))
-    b_now = b_slots.index(0).load(gl.DotOperandLayout(1, layout, 1))
+    a_now = load_fragments(a_slots.index(0), 0, ROWS, WARPS_M, A_ALONG_K, LAYOUT, 1)
+    b_now = load_fragments(b_slots.index(0), 0, COLS, WARPS_N, B_ALONG_K, LAYOUT, 0)
     slot = 0
     for step in range(steps):
         # The slot of the step before this one is free: its fragments are in registers.
         free = gl.where(slot == 0, STAGES - 1, slot - 1)
+        for s in gl.static_range(SLICES - 1):
+            a_next = load_fragments(a_slots.index(slot), s + 1, ROWS, WARPS_M, A_ALONG_K, LAYOUT, 1)
+            b_next = load_fragments(b_slots.index(slot), s + 1, COLS, WARPS_N, B_ALONG_K, LAYOUT, 0)
+            acc = multiply(a_now, b_now, acc, ROWS, COLS, A_ALONG_K, B_ALONG_K)
+            a_now = a_next
+            b_now = b_next
         slot = gl.where(slot == STAGES - 1, 0, slot + 1)
         live = step + STAGES - 1 < steps
         a += BLOCK_K * a_k
@@ -165,12 +206,91 @@ def multiply_panels(
         copy_panel(b_slots.index(free), b, b_offset, b_edge, live)
         async_copy.commit_group()
         async_copy.wait_group(STAGES - 2)
-        a_next = a_slots.index(slot).load(gl.DotOperandLayout(0, layout, 1))
-        b_next = b_slots.index(slot).load(gl.DotOperandLayout(1, layout, 1))
-        acc = mma_v2(a_now, b_now, acc)
+        a_next = load_fragments(a_slots.index(slot), 0, ROWS, WARPS_M, A_ALONG_K, LAYOUT, 1)
+        b_next = load_fragments(b_slots.index(slot), 0, COLS, WARPS_N, B_ALONG_K, LAYOUT, 0)
+        acc = multiply(a_now, b_now, acc, ROWS, COLS, A_ALONG_K, B_ALONG_K)
         a_now = a_next
         b_now = b_next
     return acc
+
+
+@gluon.jit
+def load_fragments(
+    slot,
+    s: gl.constexpr,
+    COUNT: gl.constexpr,
+    WARPS: gl.constexpr,
+    ALONG_K: gl.constexpr,
+    LAYOUT: gl.constexpr,
+    AXIS: gl.constexpr,
+):
+    BLOCKS: gl.constexpr = slot.shape[1] // 8 * COUNT
+    blocks = slot._reinterpret(
+        gl.float64, [BLOCKS, WARPS, 32, 4], block_layout(WARPS, ALONG_K, 1 - AXIS)
+    )
+    fragments = ()
+    for i in gl.static_range(COUNT):
+        fragments = fragments + (
+            gl.expand_dims(blocks.index(s * COUNT + i).load(gl.SliceLayout(AXIS, LAYOUT)), AXIS),
+        )
+    return fragments
+
+
+@gluon.jit
+def multiply(
+    a,
+    b,
+    acc,
+    ROWS: gl.constexpr,
+    COLS: gl.constexpr,
+    A_ALONG_K: gl.constexpr,
+    B_ALONG_K: gl.constexpr,
+):
+    result = ()
+    for i in gl.static_range(ROWS):
+        for p in gl.static_range(COLS):
+            result = result + multiply_pair(
+                a[i],
+                b[p],
+                acc[2 * (i * COLS + p)],
+                acc[2 * (i * COLS + p) + 1],
+                A_ALONG_K,
+                B_ALONG_K,
+            )
+    return result
+
+
+@gluon.jit
+def multiply_pair(a, b, c0, c1, A_ALONG_K: gl.constexpr, B_ALONG_K: gl.constexpr):
+    return gl.inline_asm_elementwise(
+        pair_assembly(A_ALONG_K, B_ALONG_K),
+        "=d,=d,=d,=d,=d,=d,=d,=d,d,d,d,d,d,d,d,d,d,d,d,d,d,d,d,d",
+        [a, b, c0, c1],
+        dtype=(gl.float64, gl.float64),
+        is_pure=True,
+        pack=4,
+    )
+
+
+@gluon.constexpr_function
+def pair_assembly(a_along_k, b_along_k):
+    a = "{$8, $9, $10, $11}"
+    b = ("{$12, $13}", "{$14, $15}")
+    op = "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 "
+    return (
+        op
+        + "{$0, $1, $2, $3}, "
+        + a
+        + ", "
+        + b[0]
+        + ", {$16, $17, $18, $19};\n"
+        + op
+        + "{$4, $5, $6, $7}, "
+        + a
+        + ", "
+        + b[1]
+        + ", {$20, $21, $22, $23};"
+    )
 
 
 @gluon.jit
@@ -189,21 +309,70 @@ def is_one(stride):
 
 
 @gluon.constexpr_function
-def copy_layout(lines, line_axis, warps):
-    """Which thread copies what of a panel: 16 bytes each, along its contiguous lines."""
-    size, threads, per_cta = [2, 2], [8, 8], [1, 1]
-    size[line_axis] = 1
-    threads[line_axis] = 4
-    per_cta[line_axis] = min(warps, lines // 4)
-    per_cta[1 - line_axis] = warps // per_cta[line_axis]
-    return gl.BlockedLayout(size, threads, per_cta, [1 - line_axis, line_axis])
+def bits(n):
+    return [1 << i for i in range(n.bit_length() - 1)]
 
 
 @gluon.constexpr_function
-def shared_layout(line_axis):
-    """A panel in shared memory: groups of 32 bytes, exclusive-ored with the line's number modulo 4.
+def fragment_layout(warps_m, warps_n):
+    """(warp row, warp column, lane, element)"""
+    return gl.DistributedLinearLayout(
+        [[0, 0, 0, 1], [0, 0, 0, 2]],
+        [[0, 0, x, 0] for x in bits(32)],
+        [[x, 0, 0, 0] for x in bits(warps_m)] + [[0, x, 0, 0] for x in bits(warps_n)],
+        [],
+        [warps_m, warps_n, 32, 4],
+    )
 
-    A half warp reads 4 rows or columns by 4 of k at a time: four groups of 32 bytes, one in each
-    of four neighbouring lines, which must differ modulo 128 bytes.
-    """
-    return gl.SwizzledSharedLayout(4, 1, 4, [1 - line_axis, line_axis])
+
+@gluon.constexpr_function
+def shared_layout(lines, depth, warps, along_k):
+    """(line, k): blocks of 16 * warps lines by 8 of k, one after the other."""
+    width = 16 * warps
+    if along_k:
+        block = [[0, 1], [0, 2], [0, 4], [1, 0], [2, 4]] + [[x, 0] for x in bits(width)][2:]
+    else:
+        block = [[x, 0] for x in bits(width)] + [[4, 1], [8, 2], [0, 4]]
+    return gl.SharedLinearLayout(
+        block
+        + [[x * width, 0] for x in bits(lines // width)]
+        + [[0, 8 * x] for x in bits(depth // 8)],
+        [],
+        128,
+    )
+
+
+@gluon.constexpr_function
+def block_layout(warps, along_k, operand):
+    """(warp, lane, element)"""
+    w = [[x, 0, 0] for x in bits(warps)]
+    k = [[0, 1, 0], [0, 2, 0], [0, 0, 2 - operand]]
+    line = [[0, 4, 0], [0, 8, 0], [0, 16, 0], [0, 0, 1 + operand]]
+
+    def both(x, y):
+        return [p + q for p, q in zip(x, y)]
+
+    if along_k:
+        return gl.SharedLinearLayout(
+            [k[0], k[1], k[2], line[0], both(line[1], k[2]), line[2], line[3]] + w, [], 128
+        )
+    return gl.SharedLinearLayout(
+        line + w + [both(k[0], line[2]), both(k[1], line[3]), k[2]], [], 128
+    )
+
+
+@gluon.constexpr_function
+def copy_layout(lines, depth, warps, along_k):
+    """(line, k): which thread copies what of a panel, 16 bytes each."""
+    line = [[x, 0] for x in bits(lines)]
+    k = [[0, x] for x in bits(depth)]
+    w = len(bits(warps))
+    if along_k:
+        order = [k[1], k[2], line[0], k[3], *line[1:], *k[4:]]
+        first = k[0]
+    else:
+        order = [*line[1:4], *k, *line[4:]]
+        first = line[0]
+    return gl.DistributedLinearLayout(
+        [first] + order[5 + w :], order[:5], order[5 : 5 + w], [], [lines, depth]
+    )
