@@ -102,7 +102,7 @@ def dot(x, y, *, conj_x=False, conj_y=False, negate=False, splits=1, block=256):
     arrived = np.zeros(outer * inner, np.int32)
     reduce.dot_kernel[(outer * inner * splits,)](
         Pointer(x), Pointer(y), Pointer(out), Pointer(partial), Pointer(arrived),
-        x.shape[-1], unit(strides(x)[-1]), unit(strides(y)[-1]), inner,
+        x.shape[-1], *map(unit, (strides(x)[-1], strides(y)[-1])), inner,
         *batch_strides(x, 1), *batch_strides(y, 1), *batch_strides(out, 0), splits,
         COMPLEX=x.dtype.kind == "c", CONJ_X=conj_x, CONJ_Y=conj_y, NEGATE=negate,
         BLOCK=block, MAX_SPLITS=16,
@@ -118,7 +118,8 @@ def axpy(x, y, alpha, *, conj_x=False, negate=False, conj_alpha=False, block=256
     blocks = max(1, -(-y.shape[-1] // block))
     kind, re, im = scalar(alpha)
     elementwise.axpy_kernel[(outer * inner * blocks,)](
-        Pointer(x), Pointer(y), re, im, y.shape[-1], unit(strides(x)[-1]), unit(strides(y)[-1]), inner,
+        Pointer(x), Pointer(y), re, im, y.shape[-1],
+        *map(unit, (strides(x)[-1], strides(y)[-1])), inner,
         *batch_strides(x, 1), *batch_strides(y, 1), blocks,
         COMPLEX=y.dtype.kind == "c", CONJ_X=conj_x, NEGATE=negate, CONJ_ALPHA=conj_alpha,
         ALPHA_KIND=kind, BLOCK=block,
