@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tileblas.arrays.scalars import parse
 from tileblas.core.dtypes import DTYPES
 from tileblas.core.operand import HOST
-from tileblas.arrays.scalars import parse
 from tileblas.errors import BlasError
 from tileblas.routines.registry import ROUTINES
 

@@ -7,10 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
+from tileblas.arrays.ingest import ingest
 from tileblas.core.call import Problem, Scalar
 from tileblas.core.canon import canonical, result_operand
 from tileblas.core.check import check_shapes
-from tileblas.arrays.ingest import ingest
 from tileblas.core.operand import CONJ, NEG
 from tileblas.core.trivial import is_noop, without_product
 from tileblas.routines.level1 import elementwise

@@ -140,6 +140,6 @@ def test_numpy_arrays_staged_to_the_gpu():
     c = np.ones((140, 120))[::2, ::-2]
     with tb.backend("cuda"):
         assert tb.gemm(a, b, c, alpha=2, beta=3) is c
-        np.testing.assert_allclose(c, 2 * a @ b + 3, rtol=1e-13)
+        np.testing.assert_allclose(c, 2 * a @ b + 3, rtol=1e-13, atol=1e-13)
         assert isinstance(tb.dot(a[0], a[1]), np.float64)
     assert (c.base[1::2] == 1).all()

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tileblas.arrays.ingest import ingest
 from tileblas.core.call import Scalar
 from tileblas.core.canon import canonical, result_operand
 from tileblas.core.check import check_shapes
-from tileblas.arrays.ingest import ingest
 from tileblas.routines.registry import ROUTINES
 from tileblas.routines.samples import problems
 from tileblas.runtime.prebuild import variants

@@ -5,8 +5,8 @@ import sys
 import pytest
 
 import tileblas as tb
-from tileblas.arrays import ingest
-from tileblas.backends import cuda, streams
+from tileblas.arrays import ingest, streams
+from tileblas.backends import cuda
 from tileblas.runtime import launch as runtime
 from tileblas.tuning.table import table
 

@@ -1,1 +1,1 @@
-"""Arrays of any library: read on the way in (ingest, scalars), made on the way out (results)."""
+"""Arrays of any library: read on the way in (ingest, scalars, streams), made on the way out."""

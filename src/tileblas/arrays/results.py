@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -17,17 +18,36 @@ def new_array(like: Operand, shape: tuple[int, ...], dtype: DType, stream: Any) 
 
     Raises MemoryError naming the bytes where the library's allocator has none left.
     """
-    if like.library in ("numpy", "torch", "cupy"):
-        array = like.array
-        try:
-            if like.library == "numpy":
-                return ingest(np.empty(shape, array.dtype))
-            return ingest(_empty(array)(shape, dtype=array.dtype, device=array.device))
-        except Exception as error:
-            if not is_out_of_memory(error):
-                raise
-            raise MemoryError(_wanted(shape, dtype)) from error
-    return _own_array(like, shape, dtype, stream)
+    empty = _EMPTY.get(like.library)
+    if empty is None:
+        return _own_array(like, shape, dtype, stream)
+    try:
+        return ingest(empty(like.array, shape))
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        raise MemoryError(_wanted(shape, dtype)) from error
+
+
+def _empty_numpy(like: Any, shape: tuple[int, ...]) -> Any:
+    return np.empty(shape, like.dtype)
+
+
+def _empty_torch(like: Any, shape: tuple[int, ...]) -> Any:
+    return sys.modules["torch"].empty(shape, dtype=like.dtype, device=like.device)
+
+
+def _empty_cupy(like: Any, shape: tuple[int, ...]) -> Any:
+    with like.device:
+        return sys.modules["cupy"].empty(shape, like.dtype)
+
+
+# Each library's own allocator, so that its memory pool and its idea of the current stream hold.
+_EMPTY: dict[str, Callable[[Any, tuple[int, ...]], Any]] = {
+    "numpy": _empty_numpy,
+    "torch": _empty_torch,
+    "cupy": _empty_cupy,
+}
 
 
 def own_copy(operand: Operand) -> Operand:
@@ -60,27 +80,16 @@ def _wanted(shape: tuple[int, ...], dtype: DType) -> str:
     return f"out of memory: {count} bytes asked for a result of shape {shape}, {dtype}"
 
 
-_empties: dict[type, Callable[..., Any]] = {}
-
-
-def _empty(array: Any) -> Callable[..., Any]:
-    """The `empty` of the array's library, by the array API; looked up once for each type."""
-    kind = type(array)
-    if kind not in _empties:
-        from array_api_compat import array_namespace
-
-        _empties[kind] = array_namespace(array).empty
-    return _empties[kind]
-
-
 def _own_array(like: Operand, shape: tuple[int, ...], dtype: DType, stream: Any) -> Operand:
     """For callers whose library we do not know (or cannot allocate in): memory of ours."""
     if like.device == HOST:
         library = "jax" if like.library == "jax" else "numpy"
         return ingest(np.empty(shape, numpy_dtype(dtype)))._replace(library=library)
+    from tileblas.arrays import streams
     from tileblas.runtime import memory
 
-    array = memory.empty(shape, dtype.name, like.device, stream or 0)
+    target = streams.LEGACY if stream is None else streams.named(stream)
+    array = memory.empty(shape, dtype.name, like.device, target.handle, target.owner)
     return _device_operand(array, like.library, dtype)
 
 

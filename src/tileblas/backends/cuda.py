@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tileblas.backends import streams
+from tileblas.arrays import streams
 from tileblas.core.call import Problem, Scalar
 from tileblas.core.operand import Operand
 from tileblas.core.spec import Spec

@@ -173,7 +173,8 @@ class OwnPlace:
         return memory.from_host(np.ascontiguousarray(array), 0, self.stream)
 
     def to_host(self, array):
-        return memory.to_host(array)
+        # bfloat16 comes as its bits
+        return memory.to_host(array).view(numpy_dtype(DTYPES[array.dtype]))
 
     def part(self, vector, start, stop):
         kind = numpy_dtype(DTYPES[vector.dtype])
