@@ -4,6 +4,8 @@ Nothing of the package but the kernels is used: no plan, no checks, no canonical
 """
 
 import contextlib
+import ctypes
+import mmap
 import warnings
 
 import ml_dtypes
@@ -169,6 +171,22 @@ def placed(values, steps, order="C"):
     view = view[tuple(slice(None, None, -1 if s < 0 else 1) for s in steps)]
     view[...] = values
     return view, buffer
+
+
+def fenced(values, after=True):
+    """`values` in memory that ends, or begins, at a page that no access survives."""
+    page = mmap.PAGESIZE
+    size = -(-values.nbytes // page) * page
+    memory = np.frombuffer(mmap.mmap(-1, size + page), np.uint8)
+    fence = memory.ctypes.data + (size if after else 0)
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.mprotect(ctypes.c_void_p(fence), ctypes.c_size_t(page), 0) == 0
+    start = size - values.nbytes if after else page
+    order = "C" if values.flags.c_contiguous else "F"
+    view = memory[start : start + values.nbytes].view(values.dtype)
+    view = view.reshape(values.shape, order=order)
+    view[...] = values
+    return view
 
 
 def untouched(buffer, view, before):

@@ -13,6 +13,7 @@ from kernel_harness import (  # noqa: E402
     NUMPY,
     assert_close,
     axpy,
+    fenced,
     magnitude,
     placed,
     random,
@@ -131,3 +132,13 @@ def test_bfloat16_rounds_to_nearest_even():
         with np.errstate(over="ignore"):
             rounded = (np.float32(alpha) * x.astype(np.float32)).astype(ml_dtypes.bfloat16)
         np.testing.assert_array_equal(y.astype(np.float32), rounded.astype(np.float32))
+
+
+@each_dtype
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_nothing_beyond_the_operands_is_accessed(dtype, after):
+    """A read or write past either end would be a segmentation fault here."""
+    rng = np.random.default_rng(6)
+    x, y = (fenced(random(rng, dtype, BLOCK + 5), after) for _ in "xy")
+    check(x, y, 0.7, dtype)
+    check(x[::-2], y[::-2], 0.7, dtype)

@@ -7,7 +7,7 @@ pytest.importorskip("triton")
 pytest.importorskip("ml_dtypes")
 pytestmark = pytest.mark.interpret
 
-from kernel_harness import DTYPES, assert_close, dot, magnitude, placed, random, wide  # noqa: E402
+from kernel_harness import DTYPES, assert_close, dot, fenced, magnitude, placed, random, wide  # noqa: E402
 
 BLOCK = 64
 each_dtype = pytest.mark.parametrize("dtype", DTYPES)
@@ -98,3 +98,13 @@ def test_bits_depend_on_the_splits_alone():
     gapped, _ = placed(x, [2])
     assert dot(gapped, y, splits=5, block=BLOCK) == first
     assert dot(np.stack([y, x]), np.stack([y, y]), splits=5, block=BLOCK)[1] == first
+
+
+@each_dtype
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_nothing_beyond_the_operands_is_accessed(dtype, after):
+    """A read past either end would be a segmentation fault here."""
+    rng = np.random.default_rng(7)
+    x, y = (fenced(random(rng, dtype, 2 * BLOCK + 5), after) for _ in "xy")
+    check(x, y, dtype, splits=2)
+    check(x[::-2], y[::-2], dtype)

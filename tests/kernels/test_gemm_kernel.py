@@ -15,6 +15,7 @@ from kernel_harness import (  # noqa: E402
     NUMPY,
     UNIT,
     assert_close,
+    fenced,
     gemm_in_place,
     magnitude,
     placed,
@@ -266,3 +267,17 @@ def test_more_row_tiles_than_one_raster_group():
     rng = np.random.default_rng(14)
     c = np.zeros((150, 90), np.float32)
     check(random(rng, "float32", 150, 5), random(rng, "float32", 5, 90), c, "float32", 1.0, 1.0)
+
+
+@each_dtype
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("orders", ["CCC", "FFF"])
+def test_nothing_beyond_the_operands_is_accessed(dtype, after, orders):
+    """A read or write past either end would be a segmentation fault here."""
+    rng = np.random.default_rng(15)
+    shapes = [(33, 21), (21, 35), (33, 35)]
+    a, b, c = (
+        fenced(np.asarray(random(rng, dtype, *shape), order=order), after)
+        for shape, order in zip(shapes, orders, strict=True)
+    )
+    check(a, b, c, dtype, 1.0, 0.5)

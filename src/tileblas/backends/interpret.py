@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,9 @@ from tileblas.core.spec import Spec
 from tileblas.routines.launch import Argument, Launch
 from tileblas.settings import interpreting
 from tileblas.tuning.table import table
+
+# Triton's interpreter keeps the grid of the running kernel in globals.
+_one_at_a_time = threading.Lock()
 
 
 def runner(spec: Spec, problem: Problem) -> Callable[..., None]:
@@ -34,7 +38,7 @@ def runner(spec: Spec, problem: Problem) -> Callable[..., None]:
         addresses = {name: operand.pointer for name, operand in operands.items()}
         for launch, kernel in zip(launches, kernels, strict=True):
             # NumPy interprets, and would warn of NaN, Inf and overflow, which IEEE rules allow.
-            with np.errstate(all="ignore"):
+            with _one_at_a_time, np.errstate(all="ignore"):
                 _launch(kernel, launch, addresses, scalars)
 
     return run
