@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+import weakref
 from contextvars import ContextVar, Token
 from typing import Any
 
@@ -14,20 +16,39 @@ COPIES = ("allow", "forbid")
 
 
 class _Setting:
-    """A value with a process-wide default and an override that belongs to one context (thread)."""
+    """A value with process-wide choices, the latest of which holds, and overrides of one context.
+
+    A choice that is used in a `with` statement stops being process-wide when its block is entered.
+    """
 
     def __init__(self, name: str, allowed: tuple[str, ...], default: str) -> None:
         self.name, self.allowed, self.default = name, allowed, default
         self.override: ContextVar[str | None] = ContextVar(f"tileblas_{name}", default=None)
+        self._choices: list[tuple[weakref.ref, str]] = []
+        self._lock = threading.Lock()
 
     def get(self) -> str:
-        return self.override.get() or self.default
+        choices = self._choices
+        return self.override.get() or (choices[-1][1] if choices else self.default)
 
     def check(self, value: Any) -> str:
         if value not in self.allowed:
             names = ", ".join(self.allowed)
             raise BlasError(self.name, None, f"{value!r} is unknown; it must be one of {names}")
         return value
+
+    def choose(self, choice: object, value: str) -> None:
+        """Make `value` hold for the process, until a later choice or until `withdraw`."""
+        with self._lock:
+            # What lies below a choice whose object is gone can never hold again.
+            gone = [i for i, (owner, _) in enumerate(self._choices) if owner() is None]
+            kept = self._choices[gone[-1] :] if gone else self._choices
+            self._choices = [*kept, (weakref.ref(choice), value)]
+
+    def withdraw(self, choice: object) -> None:
+        """Take a choice back; the one before it, or the default, holds again."""
+        with self._lock:
+            self._choices = [entry for entry in self._choices if entry[0]() is not choice]
 
 
 _copies = _Setting("copies", COPIES, "allow")
@@ -38,18 +59,17 @@ class _Choice:
     """Sets a value for the process when called; as a context, for its block and thread only."""
 
     def __init__(self, setting: _Setting, value: str) -> None:
-        self._setting, self._value, self._before = setting, setting.check(value), setting.default
-        self._token: Token | None = None
-        setting.default = self._value
+        self._setting, self._value = setting, setting.check(value)
+        self._tokens: list[Token] = []
+        setting.choose(self, self._value)
 
     def __enter__(self):
-        self._setting.default = self._before
-        self._token = self._setting.override.set(self._value)
+        self._setting.withdraw(self)
+        self._tokens.append(self._setting.override.set(self._value))
         return self
 
     def __exit__(self, *exception) -> None:
-        assert self._token is not None
-        self._setting.override.reset(self._token)
+        self._setting.override.reset(self._tokens.pop())
 
 
 class backend(_Choice):
@@ -68,10 +88,11 @@ class backend(_Choice):
 
 
 class options(_Choice):
-    """`tb.options(copies="forbid")`: the documented copies of inputs become an error.
+    """`tb.options(copies="forbid")`: the documented copies become an error.
 
-    Copies are made by the CPU backend for half types, for matrices without a unit stride, and for
-    conjugation that SciPy's BLAS cannot express. Staging NumPy arrays to a device is no such copy.
+    Copies are made by the CPU backend for half types, for matrices (inputs and output) without a
+    unit stride, and for conjugation that SciPy's BLAS cannot express; and of a JAX array that is
+    an output, since it cannot change. Staging NumPy arrays to a device is no such copy.
     """
 
     def __init__(self, *, copies: str) -> None:

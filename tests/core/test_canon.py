@@ -193,3 +193,10 @@ def test_alpha_zero_leaves_no_inner_dimension_to_read():
     )
     assert problem.dims == (2, 3, 0)
     assert [v.shape for v in problem.inputs] == [(2, 0), (0, 3)]
+
+
+def test_one_row_of_a_column_major_output_is_written_as_a_column():
+    c = np.zeros((4, 6), order="F")[:1]
+    problem = gemm_problem(np.ones((1, 3)), np.ones((3, 6)), c)
+    assert problem.dims == (6, 1, 3)
+    assert problem.output.strides == (4, 0)

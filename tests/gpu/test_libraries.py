@@ -143,3 +143,61 @@ def test_numpy_arrays_staged_to_the_gpu():
         np.testing.assert_allclose(c, 2 * a @ b + 3, rtol=1e-13, atol=1e-13)
         assert isinstance(tb.dot(a[0], a[1]), np.float64)
     assert (c.base[1::2] == 1).all()
+
+
+def test_broadcast_host_arrays_are_sent_once():
+    a = np.broadcast_to(np.arange(6.0).reshape(2, 3), (1 << 20, 2, 3))
+    with tb.backend("cuda"):
+        found = tb.gemm(a[:5], np.ones((3, 4)))
+        assert tb.dot(np.broadcast_to(1.0, (1 << 20,)), np.ones(1 << 20)) == 1 << 20
+    np.testing.assert_array_equal(found, a[:5] @ np.ones((3, 4)))
+
+
+@pytest.mark.parametrize("wrap", [Bare, Exporter])
+def test_named_stream_for_results_of_our_own(wrap, cupy):
+    stream = cupy.cuda.Stream(non_blocking=True)
+    x = cupy.arange(1 << 20, dtype="float64")
+    cupy.cuda.Device().synchronize()
+    found = tb.dot(wrap(x), wrap(x), stream=stream)
+    assert float(cupy.asarray(found)) == float((x * x).sum())
+
+
+def test_jax_output_on_a_named_stream(jax, cupy):
+    jnp = jax.numpy
+    stream = cupy.cuda.Stream(non_blocking=True)
+    for value in range(20):
+        x, y = jnp.full(1 << 20, value, "float32"), jnp.ones(1 << 20, "float32")
+        found = tb.axpy(x * 1, y, alpha=2, stream=stream)
+        assert float(found.sum()) == (1 << 20) * (1 + 2 * value)
+
+
+def test_temporaries_of_jax_live_until_the_kernel_has_read_them(jax):
+    jnp = jax.numpy
+    x = jnp.ones(1 << 24, "float32")
+    for value in range(20):
+        found = tb.dot(x * value, x)
+        junk = [jnp.full(1 << 24, -1.0, "float32") for _ in range(3)]
+        assert float(found) == value * (1 << 24)
+        del junk
+
+
+def test_a_device_scalar_inside_the_output_is_refused(torch):
+    y = torch.ones(8, device="cuda")
+    with pytest.raises(tb.BlasError, match="'alpha' .*is an element of 'y'"):
+        tb.axpy(torch.ones(8, device="cuda"), y, alpha=y[3])
+    assert (y == 1).all()
+
+
+def test_two_streams_of_one_capture_keep_their_order(torch):
+    x, y = torch.ones(1 << 22, device="cuda"), torch.zeros(1 << 22, device="cuda")
+    side = torch.cuda.Stream()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        main = torch.cuda.current_stream()
+        side.wait_stream(main)
+        y.add_(1)
+        found = tb.dot(x, y, stream=side)
+        main.wait_stream(side)
+    for run in range(1, 4):
+        graph.replay()
+        assert found.item() == run * (1 << 22)

@@ -140,3 +140,41 @@ def test_small_products_get_small_tiles():
         for name, launch in (("big", big), ("small", small))
     }
     assert area["small"] < area["big"]
+
+
+def test_a_batch_beyond_the_largest_grid_is_cut_into_parts():
+    """Of 2^31 + 5 dot products of one element each: no memory is touched."""
+    count = 2**31 + 5
+    x = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (count, 1), (4, 4))
+    found = launches("dot", (x, np.zeros(1, np.float32)))
+    assert [launch.grid for launch in found] == [2**31 - 1, 6]
+    starts = [next(a.value[1] for a in launch.arguments if a.name == "x") for launch in found]
+    assert starts == [0, 2**31 - 1]
+
+
+def test_of_many_batch_axes_the_small_ones_become_launches():
+    a = np.lib.stride_tricks.as_strided(np.zeros(1), (2000, 1, 5, 8, 8), (8, 0, 800, 64, 8))
+    b = np.zeros((3, 1, 8, 8))
+    assert len(launches("gemm", (a, b))) == 3
+
+
+def test_no_alignment_is_promised_of_a_result_or_a_device_scalar():
+    x = np.empty((3, 1024), np.float32)
+    promised = {name for name, _ in variant_of(one("dot", (x, x)), Target(90)).divisors}
+    assert {"x", "y"} <= promised
+    assert "out" not in promised
+
+
+@pytest.mark.parametrize(
+    ("version", "bodies"), [("3.6.0", 2), ("3.7.1", 2), ("3.8.0", 1), ("3.9.0", 1), ("none", 2)]
+)
+def test_bodies_that_the_installed_triton_cannot_compile_are_left_out(version, bodies, monkeypatch):
+    from tileblas.tuning import table as tables
+
+    monkeypatch.setattr(tables, "triton_version", lambda: version)
+    tables.table.cache_clear()
+    try:
+        rows = tables.table("sm_90").candidates("gemm", "float64", "kn")
+        assert len({config.body for config in rows}) == bodies
+    finally:
+        tables.table.cache_clear()

@@ -39,7 +39,7 @@ def test_slots_in_order_of_first_appearance(scale):
 
 
 def test_a_device_scalar_promises_no_alignment():
-    assert Argument("alpha", "pointer", ("alpha", 0), "*fp32", 4).divisor == 1
+    assert Argument("alpha", "pointer", ("alpha", 0), "*fp32", 4, loose=True).divisor == 1
     assert Argument("a", "pointer", ("a", 0), "*fp32", 8).divisor == 16
 
 

@@ -131,15 +131,6 @@ def test_threads_on_one_stream_never_hold_freed_memory(spaces, api):
     assert wrong == []
 
 
-def test_mark_failed_zeroes_again(spaces, api):
-    space = take(spaces)
-    spaces.mark_failed(0, 7)
-    spaces.mark_failed(0, 99)  # a stream without a workspace
-    api.cuMemsetD32Async(space.arrived, 5, space.counters, 7)
-    assert take(spaces) is space
-    assert api.words(space.arrived, space.counters) == [0] * COUNTERS
-
-
 def test_a_capture_has_its_own_of_the_size_it_asks(spaces, api):
     outside = take(spaces)
     api.captures[7] = 41

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from tileblas.core.check import check_blas
+from tileblas.core.fortran import check_blas
 from tileblas.errors import BlasError
 from tileblas.routines.registry import ROUTINES
 

@@ -65,11 +65,14 @@ def _find_reader(array: Any) -> Callable[[Any], Operand]:
 
 
 @lru_cache(maxsize=1024)
-def _elements(byte_strides: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    strides = tuple(s // itemsize for s in byte_strides)
-    if any(s % itemsize for s in byte_strides):
+def _elements(
+    shape: tuple[int, ...], byte_strides: tuple[int, ...], itemsize: int
+) -> tuple[int, ...]:
+    """Strides in elements; an axis that is never walked has stride 0, whatever its bytes say."""
+    walked = [s if n > 1 else 0 for n, s in zip(shape, byte_strides, strict=True)]
+    if any(s % itemsize for s in walked):
         raise ValueError(f"has strides of {byte_strides} bytes, no multiples of {itemsize}")
-    return strides
+    return tuple(s // itemsize for s in walked)
 
 
 def _numpy(array: Any) -> Operand:
@@ -79,7 +82,7 @@ def _numpy(array: Any) -> Operand:
         return Operand(0, None, array.shape, (), 0, HOST, "numpy", array)
     if not flags.aligned:
         raise ValueError("is not aligned to its element size; copy it first")
-    strides = _elements(array.strides, dtype.itemsize)
+    strides = _elements(array.shape, array.strides, dtype.itemsize)
     readonly = 0 if flags.writeable else READONLY
     return Operand(array.ctypes.data, dtype, array.shape, strides, readonly, HOST, "numpy", array)
 
@@ -107,7 +110,7 @@ def _torch(array: Any) -> Operand:
 def _cupy(array: Any) -> Operand:
     dtype = lookup(array.dtype)
     memory = array.data
-    strides = _elements(array.strides, dtype.itemsize) if dtype else ()
+    strides = _elements(array.shape, array.strides, dtype.itemsize) if dtype else ()
     return Operand(memory.ptr, dtype, array.shape, strides, 0, memory.device_id, "cupy", array)
 
 
@@ -154,7 +157,7 @@ def _cuda_interface(array: Any) -> Operand:
     elif byte_strides is None:
         strides = c_strides(shape)
     else:
-        strides = _elements(tuple(byte_strides), dtype.itemsize)
+        strides = _elements(shape, tuple(byte_strides), dtype.itemsize)
     stream = interface.get("stream")
     if stream == 0:
         raise ValueError("names stream 0, which the CUDA array interface does not allow")
@@ -183,7 +186,10 @@ def _pointer_device(pointer: int) -> int:
 def _dlpack(array: Any) -> Operand:
     kind, device = array.__dlpack_device__()
     if kind in (_DLPACK_CPU, _DLPACK_CUDA_HOST):
-        view = np.from_dlpack(array)
+        try:
+            view = np.from_dlpack(array)
+        except BufferError as error:  # bfloat16, for one, which NumPy's DLPack has no name for
+            raise TypeError(f"NumPy cannot read this DLPack array: {error}") from error
         return _numpy(view)._replace(library="dlpack", array=array, keep=view)
     if kind not in (_DLPACK_CUDA, _DLPACK_MANAGED):
         raise TypeError(f"DLPack device type {int(kind)} is neither CPU nor CUDA memory")

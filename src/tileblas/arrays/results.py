@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from tileblas.arrays import streams
 from tileblas.arrays.ingest import ingest
+from tileblas.arrays.streams import Stream
 from tileblas.core.dtypes import DType, numpy_dtype
-from tileblas.core.operand import HOST, Operand
+from tileblas.core.operand import HOST, READONLY, Operand
 
 
-def new_array(like: Operand, shape: tuple[int, ...], dtype: DType, stream: Any) -> Operand:
+def new_array(
+    like: Operand, shape: tuple[int, ...], dtype: DType, target: Stream | None
+) -> Operand:
     """An uninitialised C-ordered array of the library of `like`, on its device.
 
-    Raises MemoryError naming the bytes where the library's allocator has none left.
+    `target` is the stream that the caller named. Raises MemoryError naming the bytes where the
+    library's allocator has none left.
     """
     empty = _EMPTY.get(like.library)
-    if empty is None:
-        return _own_array(like, shape, dtype, stream)
+    wanted = math.prod(shape) * dtype.itemsize
     try:
+        if wanted > sys.maxsize:
+            raise MemoryError
+        if empty is None:
+            return _own_array(like, shape, dtype, target or streams.LEGACY)
         return ingest(empty(like.array, shape))
     except Exception as error:
         if not is_out_of_memory(error):
             raise
-        raise MemoryError(_wanted(shape, dtype)) from error
+        message = f"out of memory: {wanted} bytes asked for a result of shape {shape}, {dtype}"
+        raise MemoryError(message) from error
 
 
 def _empty_numpy(like: Any, shape: tuple[int, ...]) -> Any:
@@ -50,19 +60,25 @@ _EMPTY: dict[str, Callable[[Any, tuple[int, ...]], Any]] = {
 }
 
 
-def own_copy(operand: Operand) -> Operand:
-    """A writable copy of an immutable (JAX) operand, which the call returns in its place."""
+def own_copy(operand: Operand, target: Stream | None) -> Operand:
+    """A writable copy of an immutable (JAX) operand, made in the order of the call's stream."""
     if operand.device == HOST:
-        return ingest(np.array(operand.array))._replace(library="jax")
+        copy = ingest(np.array(operand.array))
+        return copy._replace(library="jax", keep=next(iter(operand.array.devices())))
     from tileblas.runtime.memory import copy_of
 
-    return _device_operand(copy_of(operand.pointer, operand), "jax", operand.dtype)
+    stream = target or streams.LEGACY
+    streams.order_after(stream, (operand,))
+    copy = _device_operand(copy_of(operand.pointer, operand, stream.handle), "jax", operand.dtype)
+    streams.hold(stream, (operand,))
+    return copy
 
 
 def returned(operand: Operand, fresh: bool) -> Any:
     """What the caller gets for an output: NumPy scalars for 0-d results, JAX arrays for JAX."""
     if operand.library == "jax":
-        return _to_jax(operand)
+        # An output that was left as it is comes back itself.
+        return operand.array if operand.flags & READONLY else _to_jax(operand)
     if fresh and operand.library == "numpy" and operand.shape == ():
         return operand.array[()]
     return operand.array
@@ -70,38 +86,42 @@ def returned(operand: Operand, fresh: bool) -> Any:
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether an exception of an array library means that memory ran out."""
-    return isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__
+    named = isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__
+    # torch's CPU allocator raises a plain RuntimeError.
+    return named or (isinstance(error, RuntimeError) and "allocate memory" in str(error))
 
 
-def _wanted(shape: tuple[int, ...], dtype: DType) -> str:
-    count = dtype.itemsize
-    for n in shape:
-        count *= n
-    return f"out of memory: {count} bytes asked for a result of shape {shape}, {dtype}"
-
-
-def _own_array(like: Operand, shape: tuple[int, ...], dtype: DType, stream: Any) -> Operand:
+def _own_array(like: Operand, shape: tuple[int, ...], dtype: DType, target: Stream) -> Operand:
     """For callers whose library we do not know (or cannot allocate in): memory of ours."""
     if like.device == HOST:
-        library = "jax" if like.library == "jax" else "numpy"
-        return ingest(np.empty(shape, numpy_dtype(dtype)))._replace(library=library)
-    from tileblas.arrays import streams
+        array = ingest(np.empty(shape, numpy_dtype(dtype)))
+        if like.library != "jax":
+            return array
+        return array._replace(library="jax", keep=next(iter(like.array.devices())))
     from tileblas.runtime import memory
 
-    target = streams.LEGACY if stream is None else streams.named(stream)
-    array = memory.empty(shape, dtype.name, like.device, target.handle, target.owner)
-    return _device_operand(array, like.library, dtype)
+    made = memory.empty(shape, dtype.name, like.device, target.handle, target.owner)
+    return _device_operand(made, like.library, dtype)
 
 
 def _device_operand(array: Any, library: str, dtype: DType | None) -> Operand:
     return Operand(
-        array.address, dtype, array.shape, array.strides, 0, array.device, library, array
+        array.address,
+        dtype,
+        array.shape,
+        array.strides,
+        0,
+        array.device,
+        library,
+        array,
+        array.stream,
     )
 
 
 def _to_jax(operand: Operand) -> Any:
+    """A JAX array of the result: on the host, on the device that the inputs were on."""
     import jax
 
     if operand.device == HOST:
-        return jax.numpy.asarray(operand.array)
+        return jax.device_put(operand.array, operand.keep)
     return jax.dlpack.from_dlpack(operand.array)

@@ -10,8 +10,8 @@ import numpy as np
 
 from tileblas.arrays.ingest import ingest, is_array
 from tileblas.core.call import Scalar
-from tileblas.core.dtypes import DType
-from tileblas.core.operand import CONJ, HOST, NEG
+from tileblas.core.dtypes import DType, lookup, numpy_dtype
+from tileblas.core.operand import CONJ, HOST, NEG, Operand, numpy_view
 from tileblas.core.spec import Spec
 from tileblas.errors import BlasError
 
@@ -31,16 +31,35 @@ def parse(spec: Spec, name: str, value: Any, dtype: DType, device: int) -> Scala
         if value == 0:
             return _ZERO
     elif is_array(value):
-        operand = ingest(value)
+        operand = _ingest(spec, name, value)
         if operand.device != HOST:
             return _device_scalar(spec, name, operand, dtype, device)
-        if operand.shape != ():
-            raise TypeError(_named(spec, name, f"must be a number, got shape {operand.shape}"))
-        value = value.item() if operand.dtype else None
+        value = _element(spec, name, operand)
+    elif isinstance(value, np.generic) and not isinstance(value, numbers.Number):
+        value = value.item() if lookup(value.dtype) else value  # bfloat16 of ml_dtypes
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Complex):
         what = "must be a number or a 0-d array of the operands' device"
         raise TypeError(_named(spec, name, f"{what}, got {kind.__name__}"))
     return _host_scalar(spec, name, value, dtype)
+
+
+def _ingest(spec: Spec, name: str, value: Any) -> Operand:
+    try:
+        return ingest(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(_named(spec, name, str(error))) from error
+
+
+def _element(spec: Spec, name: str, operand: Operand) -> Any:
+    """The one element of a 0-d host array, as a number."""
+    if operand.shape != () or operand.dtype is None:
+        kind = getattr(operand.array, "dtype", "unknown type")
+        what = f"must be a number, got shape {operand.shape} of {kind}"
+        raise TypeError(_named(spec, name, what))
+    stored = numpy_view(operand.pointer, operand.dtype, (), (), operand.array)
+    value = stored.view(numpy_dtype(operand.dtype))[()].item()
+    value = value.conjugate() if operand.flags & CONJ else value
+    return -value if operand.flags & NEG else value
 
 
 def _host_scalar(spec: Spec, name: str, value: numbers.Complex, dtype: DType) -> Scalar:
@@ -69,16 +88,16 @@ def _round(value: float, dtype: DType) -> float:
     return value if dtype.compute == "float64" else ctypes.c_float(value).value
 
 
-def _device_scalar(spec: Spec, name: str, operand, dtype: DType, device: int) -> Scalar:
+def _device_scalar(spec: Spec, name: str, operand: Operand, dtype: DType, device: int) -> Scalar:
     if operand.shape != () or operand.device != device:
         place = "on the host" if device == HOST else f"on CUDA device {device}"
         got = f"shape {operand.shape} on CUDA device {operand.device}"
         what = f"must be a number or a 0-d array {place} like the operands, got {got}"
         raise TypeError(_named(spec, name, what))
     if operand.dtype is None or operand.dtype.name not in (dtype.name, dtype.compute):
-        got = getattr(operand.array, "dtype", operand.dtype)
+        found = getattr(operand.array, "dtype", operand.dtype)
         allowed = dtype.name if dtype.name == dtype.compute else f"{dtype.name} or {dtype.compute}"
-        raise TypeError(_named(spec, name, f"on the device must be {allowed}, got {got}"))
+        raise TypeError(_named(spec, name, f"on the device must be {allowed}, got {found}"))
     if operand.flags & (CONJ | NEG):
         message = "is a lazily conjugated or negated view; resolve it first"
         raise BlasError(spec.name, name, message, spec.position(name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -54,23 +55,56 @@ def _plain(handle: int) -> int:
 def order_after(stream: Stream, operands: Iterable[Operand]) -> None:
     """Make `stream` wait, on the device, for the streams on which the operands are produced.
 
-    In a graph capture there is nothing to wait for: work outside it cannot be a part of it.
+    In a graph capture only a stream of the same capture can be waited for: work outside is no part
+    of the graph.
     """
-    seen = {stream.handle}
+    for producer in _others(stream, operands):
+        if _may_order(stream, producer):
+            driver().record_wait(producer.handle, stream.handle)
+
+
+def hold(stream: Stream, operands: Iterable[Operand]) -> None:
+    """Keep the operands' memory from being reused before the work now in `stream` has read it.
+
+    torch's allocator is told. The stream of another library waits, on the device, before it goes
+    on. Views of JAX and DLPack memory, whose owner's stream nobody knows, are kept alive until an
+    event passes.
+    """
+    operands = list(operands)
     for operand in operands:
-        producer = current(operand)
-        if producer.handle in seen:
-            continue
-        seen.add(producer.handle)
-        if driver().capturing(stream.handle):
-            return
-        driver().record_wait(producer.handle, stream.handle)
-        _keep_until_done(operand, stream)
+        if operand.library == "torch" and current(operand).handle != stream.handle:
+            torch = sys.modules["torch"]
+            foreign = torch.cuda.ExternalStream(stream.handle, device=operand.device)
+            operand.array.record_stream(foreign)
+    foreign = [operand for operand in operands if operand.library != "torch"]
+    for producer in _others(stream, foreign):
+        if _may_order(stream, producer):
+            driver().record_wait(stream.handle, producer.handle)
+    views = [operand.keep for operand in foreign if operand.keep is not None]
+    _let_go()
+    if views and not driver().capturing(stream.handle):
+        _held.append((driver().mark(stream.handle, operands[0].device), views))
 
 
-def _keep_until_done(operand: Operand, stream: Stream) -> None:
-    """Tell torch's allocator that a foreign stream uses the tensor: no early reuse."""
-    if operand.library == "torch":
-        torch = sys.modules["torch"]
-        foreign = torch.cuda.ExternalStream(stream.handle, device=operand.device)
-        operand.array.record_stream(foreign)
+# Views that queued work still reads, each list with the event that ends its need.
+_held: list[tuple[Any, list[Any]]] = []
+_holding = threading.Lock()
+
+
+def _let_go() -> None:
+    """Drop what passed events no longer need."""
+    with _holding:
+        while _held and driver().reached(_held[0][0]):
+            _held.pop(0)
+
+
+def _others(stream: Stream, operands: Iterable[Operand]) -> list[Stream]:
+    """The streams of the operands that are not `stream`, each once."""
+    found = {current(operand).handle: current(operand) for operand in operands}
+    found.pop(stream.handle, None)
+    return list(found.values())
+
+
+def _may_order(stream: Stream, producer: Stream) -> bool:
+    """Whether an event can order the two: both in one capture, or both in none."""
+    return driver().capturing(stream.handle) == driver().capturing(producer.handle)

@@ -57,6 +57,8 @@ def function(name: str, returns: str | None = None):
 
 
 def _int(value: int):
+    if not -INT_MAX <= value <= INT_MAX:  # ctypes would wrap it
+        raise OverflowError(f"{value} is no size for SciPy's BLAS, whose integers have 32 bits")
     return ctypes.byref(ctypes.c_int(value))
 
 
@@ -130,7 +132,7 @@ def is_blas_output(view: View) -> bool:
 
 def operation(view: View) -> tuple[str, int] | None:
     """(op letter, ld) with which BLAS reads the transpose of `view`, or None if it cannot."""
-    if view.dtype.name not in _C_TYPE:
+    if view.dtype.name not in _C_TYPE or max(view.shape) > INT_MAX:
         return None
     rows, columns = view.shape
     row_step, column_step = view.strides

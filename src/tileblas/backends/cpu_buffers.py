@@ -116,12 +116,26 @@ def gemm(problem: Problem, addresses: Sequence[int], alpha: complex, beta: compl
     for i in range(0, m, BLOCK):
         for j in range(0, n, BLOCK):
             target = whole[2][i : i + BLOCK, j : j + BLOCK]
-            tile = _start(c.dtype, target, beta)
+            product = np.zeros(target.shape, widened(c.dtype).name)
             for p in range(0, k, BLOCK):
                 left = load(a.dtype, whole[0][i : i + BLOCK, p : p + BLOCK], a.conj)
                 right = load(b.dtype, whole[1][p : p + BLOCK, j : j + BLOCK], b.conj)
-                _multiply(alpha, left, right, tile)
-            store(c.dtype, target, tile)
+                _accumulate(left, right, product)
+            store(c.dtype, target, _combined(c.dtype, target, product, alpha, beta, k))
+
+
+def _combined(
+    dtype: DType, old: np.ndarray, product: np.ndarray, alpha: complex, beta: complex, k: int
+) -> np.ndarray:
+    """alpha product + beta old; the product is absent where k = 0, the old value where beta = 0."""
+    if k:
+        _scale(product, alpha)
+    if beta == 0:
+        return product
+    values = load(dtype, old)
+    _scale(values, beta)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        return values + product if k else values
 
 
 def scale_parts(view: View, address: int, factor: float) -> None:
@@ -131,8 +145,7 @@ def scale_parts(view: View, address: int, factor: float) -> None:
     """
     real = DTYPES[view.dtype.real]
     strides = (*(2 * stride for stride in view.strides), 1)
-    if factor != 1:
-        _scale(numpy_view(address, real, (*view.shape, 2), strides), factor)
+    _scale(numpy_view(address, real, (*view.shape, 2), strides), factor)
 
 
 def _why(problem: Problem) -> str:
@@ -144,18 +157,10 @@ def _why(problem: Problem) -> str:
     return "a matrix without a unit stride, or with overlapping rows, on the CPU"
 
 
-def _start(dtype: DType, target: np.ndarray, beta: complex) -> np.ndarray:
-    """The accumulator of one block: beta times the old values, which beta = 0 hides."""
-    if beta == 0:
-        return np.zeros(target.shape, widened(dtype).name)
-    tile = load(dtype, target)
-    if beta != 1:
-        _scale(tile, beta)
-    return tile
-
-
 def _scale(tile: np.ndarray, factor: complex) -> None:
     """tile := factor tile; a real-typed factor scales the parts separately."""
+    if factor == 1:
+        return
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         if np.iscomplexobj(tile) and not isinstance(factor, complex):
             parts = tile.view(tile.real.dtype)
@@ -164,11 +169,11 @@ def _scale(tile: np.ndarray, factor: complex) -> None:
             tile *= tile.dtype.type(factor)
 
 
-def _multiply(alpha: complex, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
-    """c += alpha a b"""
+def _accumulate(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
+    """c := a b + c"""
     (m, k), n = a.shape, b.shape[1]
     arrays = [_as_view(x) for x in (a, b, c)]
-    blas.gemm((m, n, k), alpha, arrays[0], arrays[1], 1.0, arrays[2])
+    blas.gemm((m, n, k), 1.0, arrays[0], arrays[1], 1.0, arrays[2])
 
 
 def _as_view(array: np.ndarray) -> tuple[View, int]:

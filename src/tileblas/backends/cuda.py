@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tileblas.arrays import streams
+from tileblas.arrays.streams import Stream
 from tileblas.core.call import Problem, Scalar
 from tileblas.core.operand import Operand
 from tileblas.core.spec import Spec
@@ -24,19 +25,28 @@ def runner(spec: Spec, problem: Problem, aligned: bool, device: int) -> Callable
     output = problem.output.slot
     names = [name for name, _, _ in problem.scalars]
 
-    def run(operands: Mapping[str, Operand], scalars: Mapping[str, Scalar], stream: Any) -> None:
-        target = streams.current(operands[output]) if stream is None else streams.named(stream)
-        streams.order_after(target, operands.values())
+    def run(
+        operands: Mapping[str, Operand], scalars: Mapping[str, Scalar], stream: Stream | None
+    ) -> None:
+        target = stream or streams.current(operands[output])
         values: list[Any] = [operands[slot].pointer for slot in slots]
+        used = list(operands.values())
         for name in names:
             scalar = scalars[name]
             if scalar.operand is None:
                 values += (scalar.value.real, scalar.value.imag)
             else:
-                streams.order_after(target, (scalar.operand,))
                 values.append(scalar.operand.pointer)
+                used.append(scalar.operand)
+        foreign = [
+            o for o in used if o.keep is not None or streams.current(o).handle != target.handle
+        ]
+        if foreign:
+            streams.order_after(target, foreign)
         for launch in calls:
             launch(target.handle, target.owner, *values)
+        if foreign:
+            streams.hold(target, foreign)
 
     return run
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from tileblas import settings
+from tileblas.arrays import streams
 from tileblas.arrays.ingest import ingest
 from tileblas.arrays.results import new_array, own_copy, returned
 from tileblas.arrays.scalars import parse
+from tileblas.arrays.streams import Stream
 from tileblas.backends import select, staging
 from tileblas.core import check, trivial
-from tileblas.core.call import Problem, Scalar
+from tileblas.core.call import Scalar
 from tileblas.core.canon import canonical, new_output, result_operand
 from tileblas.core.dtypes import DType
 from tileblas.core.operand import HOST, Operand
 from tileblas.core.overlap import byte_reach
 from tileblas.core.spec import Spec
+from tileblas.runtime import log
 
 #: Prepared calls remembered before the oldest is dropped.
 _REMEMBERED = 4096
@@ -26,10 +30,9 @@ _REMEMBERED = 4096
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """What a miss leaves behind: the problem, and the backend's runner for it."""
+    """What a miss leaves behind: what the result is, and the backend's runner of the problem."""
 
     spec: Spec
-    problem: Problem
     dtype: DType
     reach: tuple[tuple[int, int], ...]  # bytes each argument spans, relative to its pointer
     new_shape: tuple[int, ...] | None  # shape of the result to make, None if the output was given
@@ -38,6 +41,10 @@ class Prepared:
 
 _memo: dict[tuple, Prepared] = {}
 _remembering = threading.Lock()
+
+# What is remembered may say "cuda", which a forked child cannot use.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_memo.clear)
 
 
 def call(
@@ -54,15 +61,18 @@ def call(
     assert first is not None
     dtype = first.dtype
     for operand in operands:
-        if operand is not None and (operand.device != first.device or operand.dtype is None):
-            _refuse(spec, operands)
+        if operand is not None and (operand.dtype is not dtype or operand.device != first.device):
+            check.check_dtypes(spec, operands)
+            check.check_devices(spec, operands)
     assert dtype is not None
     values = {
         name: parse(spec, name, value, dtype, first.device)
         for name, value in zip(spec.scalars, scalars, strict=True)
     }
-    if not all(isinstance(word, str) for word in (*options, math or "")):
+    if not all(isinstance(word, str) for word in (*options, "" if math is None else math)):
         check.check_options(spec, dict(zip(spec.option_names, options, strict=True)), math)
+    target = None if stream is None else streams.named(stream)
+    aligned = not any(o.pointer & 15 for o in operands if o is not None)
     chosen = settings.chosen_backend()
     key = (
         spec.name,
@@ -71,20 +81,19 @@ def call(
         tuple(options),
         math,
         tuple((s.kind, s.dtype) for s in values.values()),
-        # Alignment of all pointers is part of what a kernel is built for.
-        not any(o.pointer & 15 for o in operands if o is not None),
+        aligned,
         tuple(None if o is None else o[1:5] for o in operands),
     )
     prepared = _memo.get(key)
     if prepared is None:
-        prepared = _prepare(spec, operands, values, options, math, chosen)
+        prepared = _prepare(spec, operands, values, options, math, chosen, aligned)
         _remember(key, prepared)
-    output = _output(prepared, operands, stream)
+    output = _output(prepared, operands, values, target)
     if prepared.run is not None:
         names = spec.argument_names
         named = {n: o for n, o in zip(names, operands, strict=True) if o is not None}
         named[spec.output_name] = output
-        prepared.run(named, values, stream)
+        prepared.run(named, values, target)
     return returned(output, fresh=prepared.new_shape is not None)
 
 
@@ -107,17 +116,8 @@ def _ingest(spec: Spec, arrays: Sequence[Any]) -> list[Operand | None]:
             raise TypeError(f"{spec.name}: argument {arg.name!r}: {error}") from error
         except ValueError as error:
             check.fail(spec, arg.name, str(error))
-        if arg.is_output and operand.library == "jax":
-            operand = own_copy(operand)
         operands.append(operand)
     return operands
-
-
-def _refuse(spec: Spec, operands: Sequence[Operand | None]) -> NoReturn:
-    """Say which of the two is wrong: an element type, or operands on several devices."""
-    check.check_dtypes(spec, operands)
-    check.check_devices(spec, operands)
-    raise AssertionError("one of the checks raises")
 
 
 def _prepare(
@@ -127,11 +127,13 @@ def _prepare(
     options: Sequence[Any],
     math: str | None,
     chosen: str,
+    aligned: bool,
 ) -> Prepared:
     """The miss path: check, canonical form, quick returns, plan."""
     named = dict(zip(spec.option_names, options, strict=True))
     letters = check.check_options(spec, named, math)
     dtype = check.check_dtypes(spec, operands)
+    device = check.check_devices(spec, operands)
     dims, batch = check.check_shapes(spec, operands, letters)
     check.check_output(spec, operands, scalars)
     arg = spec.operands[spec.output]
@@ -143,26 +145,31 @@ def _prepare(
     problem = trivial.without_product(problem)
     run = None
     if not trivial.is_noop(problem):
-        present = [operand for operand in operands if operand is not None]
-        aligned = not any(operand.pointer & 15 for operand in present)
-        device = present[0].device
-        backend = select.backend_of(spec, chosen, device, dims, batch, dtype)
+        backend = select.backend_of(spec, chosen, device, problem)
+        log.once("call", (backend, problem))
         if backend == "cuda" and device == HOST:
             run = staging.runner(call, spec, options, math)
         else:
             run = select.runner(backend, spec, problem, aligned, device)
     reach = tuple((0, 0) if operand is None else byte_reach(operand) for operand in operands)
-    return Prepared(spec, problem, dtype, reach, new_shape, run)
+    return Prepared(spec, dtype, reach, new_shape, run)
 
 
-def _output(prepared: Prepared, operands: Sequence[Operand | None], stream: Any) -> Operand:
+def _output(
+    prepared: Prepared,
+    operands: Sequence[Operand | None],
+    scalars: Mapping[str, Scalar],
+    target: Stream | None,
+) -> Operand:
     """The output: a new array, or the given one, which must not have come to meet an input."""
     spec = prepared.spec
     if prepared.new_shape is not None:
         assert operands[0] is not None
-        return new_array(operands[0], prepared.new_shape, prepared.dtype, stream)
+        return new_array(operands[0], prepared.new_shape, prepared.dtype, target)
     output = operands[spec.output]
     assert output is not None
+    if output.library == "jax":
+        return output if prepared.run is None else _immutable(spec, output, target)
     low, high = prepared.reach[spec.output]
     start, end = output.pointer + low, output.pointer + high
     for other, (low, high) in zip(operands, prepared.reach, strict=True):
@@ -170,4 +177,17 @@ def _output(prepared: Prepared, operands: Sequence[Operand | None], stream: Any)
             continue
         if other.pointer + low < end and start < other.pointer + high:
             check.check_aliasing(spec, spec.operands[spec.output], output, operands)
+    for name, scalar in scalars.items():
+        if scalar.operand is not None and start <= scalar.operand.pointer < end:
+            check.check_scalar_aliasing(spec, name, scalar.operand, output)
     return output
+
+
+def _immutable(spec: Spec, output: Operand, target: Stream | None) -> Operand:
+    """The copy that stands in for an output that cannot change; the call returns it."""
+    if settings.copies_forbidden():
+        message = (
+            "is a JAX array, which cannot change: it would be copied, and copies are forbidden"
+        )
+        check.fail(spec, spec.output_name, message)
+    return own_copy(output, target)

@@ -9,37 +9,31 @@ from math import prod
 from typing import Any
 
 from tileblas.core.call import Problem
-from tileblas.core.dtypes import DType
 from tileblas.core.operand import HOST
 from tileblas.core.spec import Spec
+from tileblas.runtime import fork
 from tileblas.tuning.model import Reckoning, reckon
 
 
-def backend_of(
-    spec: Spec,
-    chosen: str,
-    device: int,
-    dims: tuple[int, ...],
-    batch: tuple[int, ...],
-    dtype: DType,
-) -> str:
+def backend_of(spec: Spec, chosen: str, device: int, problem: Problem) -> str:
     """cuda for device arrays; for host arrays what was chosen, "auto" by the predicted times."""
     if device != HOST:
         return "cuda"
     if chosen != "auto":
         return chosen
-    return reckoning(spec, dims, batch, dtype).winner if cuda_available() else "cpu"
+    usable = cuda_available() and not fork.lost
+    return reckoning(spec, problem).winner if usable else "cpu"
 
 
-def reckoning(spec: Spec, dims: tuple[int, ...], batch: tuple[int, ...], dtype: DType) -> Reckoning:
+def reckoning(spec: Spec, problem: Problem) -> Reckoning:
     """Predicted seconds of a call on host arrays, on the CPU and staged to a GPU."""
-    members = prod(batch)
-    moved = spec.byte_count(dims, dtype, read_output=True) * members
-    sizes = dict(zip(spec.dims, dims, strict=True))
-    output = spec.operands[spec.output]
-    received = prod(sizes[axis] for axis in output.axes) * dtype.itemsize * members
-    flops = spec.flop_count(dims, dtype) * members
-    return reckon(flops, moved - received, received, moved, dtype.compute, os.cpu_count() or 1)
+    members, dtype = prod(problem.batch), problem.inputs[0].dtype
+    read_output = problem.scalar("beta")[0] != "zero"
+    moved = spec.byte_count(problem.dims, dtype, read_output) * members
+    received = prod(problem.output.shape) * problem.output.dtype.itemsize * members
+    flops = spec.flop_count(problem.dims, dtype) * members
+    cores = os.cpu_count() or 1
+    return reckon(flops, moved - received, received, moved, dtype.compute, cores)
 
 
 @cache

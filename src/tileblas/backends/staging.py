@@ -28,7 +28,7 @@ def runner(call: Callable[..., Any], spec: Spec, options: Any, math: str | None)
             if arg.is_output and beta is not None and beta.kind == "zero":
                 arrays.append(_empty(operand))
             else:
-                arrays.append(_to_device(operand))
+                arrays.append(_to_device(operand, arg.ndim))
         values = [scalars[name].value for name in spec.scalars]
         # stream= orders work on device arrays; here the copies decide, and the call waits for them.
         result = call(spec, arrays, values, options, math, None)
@@ -43,11 +43,16 @@ def _empty(operand: Operand) -> Any:
     return memory.empty(operand.shape, _name(operand.dtype), DEVICE, _STREAM)
 
 
-def _to_device(operand: Operand) -> Any:
-    """A C-ordered device copy; the lazy bits of a torch view are applied on the way."""
+def _to_device(operand: Operand, ndim: int) -> Any:
+    """A dense device copy; the lazy bits of a torch view are applied on the way.
+
+    A batch axis of stride 0 is sent once: the device broadcasts it as the host did.
+    """
     from tileblas.runtime import memory
 
     values = _stored(operand)
+    lead = operand.strides[: len(operand.strides) - ndim]
+    values = values[tuple(slice(0, 1) if step == 0 else slice(None) for step in lead)]
     if operand.flags & CONJ:
         values = np.conjugate(values)
     if operand.flags & NEG:

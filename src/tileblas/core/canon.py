@@ -104,9 +104,12 @@ def merge_batch(problem: Problem) -> Problem:
 
 
 def turn_to_rows(problem: Problem) -> Problem:
-    """C := A B becomes C^T := B^T A^T where C's unit stride is its first axis."""
-    strides = problem.output.strides
-    if len(strides) != 2 or strides[0] != 1 or strides[1] == 1:
+    """C := A B becomes C^T := B^T A^T where C is walked along its first axis.
+
+    That is where its unit stride is, or where C is one row with a stride: a column of rows then.
+    """
+    strides, shape = problem.output.strides, problem.output.shape
+    if len(strides) != 2 or strides[1] == 1 or (strides[0] != 1 and shape[0] != 1):
         return problem
     m, n, *rest = problem.dims
     return replace(

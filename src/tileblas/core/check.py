@@ -1,4 +1,4 @@
-"""The rules that a call must meet: calls on arrays, and calls in the words of Fortran BLAS."""
+"""The rules that a call on arrays must meet; each check names routine, argument and rule."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ def fail(spec: Spec, argument: str | None, message: str) -> NoReturn:
     raise BlasError(spec.name, argument, message, position)
 
 
-# ---- calls on arrays --------------------------------------------------------------------------
-
-
 def check_options(spec: Spec, options: Mapping[str, Any], math: str | None) -> dict[str, str]:
     """The options as upper-case letters, each one that the routine knows."""
-    letters = {}
-    for option in spec.options:
-        value = options[option.name]
-        letter = value.upper() if isinstance(value, str) else value
-        if not isinstance(letter, str) or len(letter) != 1 or letter not in option.letters:
-            allowed = ", ".join(repr(x) for x in option.letters)
-            fail(spec, option.name, f"is {value!r}; it must be one of {allowed}")
-        letters[option.name] = letter
+    letters = {name: check_option(spec, name, options[name]) for name in spec.option_names}
     if math is not None and math not in MATH_NAMES:
         fail(spec, "math", f"is {math!r}; it must be None or one of {', '.join(MATH_NAMES)}")
     return letters
+
+
+def check_option(spec: Spec, name: str, value: Any) -> str:
+    """One option as the upper-case letter that it must be."""
+    option = next(option for option in spec.options if option.name == name)
+    letter = value.upper() if isinstance(value, str) else ""
+    if len(letter) != 1 or letter not in option.letters:
+        allowed = ", ".join(repr(x) for x in option.letters)
+        fail(spec, name, f"is {value!r}; it must be one of {allowed}")
+    return letter
 
 
 def check_dtypes(spec: Spec, operands: Sequence[Operand | None]) -> DType:
@@ -154,7 +154,8 @@ def check_output(
             if scalars["beta"].kind != "zero":
                 fail(spec, "beta", f"is given without {arg.name!r}; it must be the number 0 then")
             continue
-        # JAX arrays are immutable: the dispatcher has already put a copy in their place.
+        if operand.library == "jax":  # immutable: a copy is written and returned in its place
+            continue
         if operand.flags & READONLY:
             fail(spec, arg.name, "is read-only, but it is the output")
         if overlaps_itself(operand):
@@ -174,13 +175,7 @@ def check_aliasing(
     for other_arg, other in zip(spec.arguments, operands, strict=True):
         if other is None or other is output or not share_elements(output, other):
             continue
-        same = (output.pointer, output.shape, output.strides, output.flags & ~READONLY)
-        if spec.aliasing and same == (
-            other.pointer,
-            other.shape,
-            other.strides,
-            other.flags & ~READONLY,
-        ):
+        if spec.aliasing and _same_view(output, other):
             continue
         allowed = " other than being the same view" if spec.aliasing else ""
         fail(
@@ -188,73 +183,18 @@ def check_aliasing(
         )
 
 
-# ---- calls in the words of Fortran BLAS ------------------------------------------------------
+def _same_view(left: Operand, right: Operand) -> bool:
+    """Whether two operands are the same elements in the same order, with the same lazy bits."""
+    return _view(left) == _view(right)
 
 
-def check_blas(
-    spec: Spec,
-    layout: str = "col",
-    lengths: Mapping[str, int] | None = None,
-    offsets: Mapping[str, int] | None = None,
-    **arguments: Any,
-) -> None:
-    """Check letters, sizes, leading dimensions, increments in the order of Fortran's arguments.
-
-    `arguments` are named as in spec.fortran (trans_a, m, lda, incx, ...); `layout` is "col" or
-    "row"; `lengths` gives elements available behind an operand, `offsets` where it starts there.
-    Raises BlasError for the first argument that breaks its rule, with its Fortran position.
-    """
-    if layout not in ("col", "row"):
-        raise BlasError(spec.name, "layout", f"is {layout!r}; it must be 'col' or 'row'")
-    options = {option.name: str(arguments[option.name]).upper() for option in spec.options}
-    for name in spec.fortran:
-        if name not in arguments:
-            continue
-        value = arguments[name]
-        if name in options:
-            check_options_of_one(spec, name, value)
-        elif name in spec.dims and value < 0:
-            fail(spec, name, f"is {value}; it must be at least 0")
-        elif name.startswith("ld"):
-            rows = _stored_rows(spec, _operand_named(spec, name[2:]), options, arguments, layout)
-            if value < max(1, rows):
-                fail(spec, name, f"is {value}; it must be at least max(1, {rows})")
-        elif name.startswith("inc"):
-            is_output = _operand_named(spec, name[3:]).is_output
-            if value == 0 and (is_output or spec.level > 1):
-                fail(spec, name, "is 0; only an input vector may have increment 0")
-    for name, available in (lengths or {}).items():
-        offset = (offsets or {}).get(name, 0)
-        needed = offset + _span(spec, _operand_named(spec, name), options, arguments, layout)
-        if offset < 0 or needed > available:
-            fail(spec, name, f"needs {needed} elements (offset {offset}) but has {available}")
+def _view(operand: Operand) -> tuple:
+    # An axis of length 1 has no stride of its own.
+    strides = tuple(0 if n <= 1 else s for n, s in zip(operand.shape, operand.strides, strict=True))
+    return operand.pointer, operand.shape, strides, operand.flags & ~READONLY
 
 
-def check_options_of_one(spec: Spec, name: str, value: Any) -> None:
-    """One option letter, checked alone so that errors come in the order of positions."""
-    one = next(option for option in spec.options if option.name == name)
-    others = {option.name: option.default for option in spec.options}
-    check_options(spec, {**others, one.name: value}, None)
-
-
-def _operand_named(spec: Spec, name: str) -> Arg:
-    return next(arg for arg in spec.operands if arg.name == name)
-
-
-def _stored(spec: Spec, arg: Arg, options, arguments, layout: str) -> tuple[int, int]:
-    """(contiguous length, number of such runs) of a matrix as stored."""
-    rows, columns = (arguments[axis] for axis in math_axes(arg, options))
-    return (rows, columns) if layout == "col" else (columns, rows)
-
-
-def _stored_rows(spec: Spec, arg: Arg, options, arguments, layout: str) -> int:
-    return _stored(spec, arg, options, arguments, layout)[0]
-
-
-def _span(spec: Spec, arg: Arg, options, arguments, layout: str) -> int:
-    """Elements from the first to the last one that the operand touches."""
-    if arg.ndim == 1:
-        n = arguments[arg.axes]
-        return 1 + (n - 1) * abs(arguments["inc" + arg.name]) if n > 0 else 0
-    run, runs = _stored(spec, arg, options, arguments, layout)
-    return (runs - 1) * arguments["ld" + arg.name] + run if run > 0 and runs > 0 else 0
+def check_scalar_aliasing(spec: Spec, name: str, scalar: Operand, output: Operand) -> None:
+    """A device scalar is no element of the output: kernels read it while they write."""
+    if share_elements(output, scalar):
+        fail(spec, name, f"is an element of {spec.output_name!r}, the output; pass a copy of it")

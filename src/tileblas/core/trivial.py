@@ -34,8 +34,13 @@ def without_product(problem: Problem) -> Problem:
         return problem
     m, n, _ = problem.dims
     a, b = problem.inputs
+    # Nothing is read, so the layout of nothing may be the most convenient one.
+    step = -(-n // 16) * 16
     return replace(
         problem,
         dims=(m, n, 0),
-        inputs=(replace(a, shape=(m, 0)), replace(b, shape=(0, n))),
+        inputs=(
+            replace(a, shape=(m, 0), strides=(16, 1), conj=False),
+            replace(b, shape=(0, n), strides=(step, 1), conj=False),
+        ),
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import product
 from math import prod
 
 from tileblas.core.call import Problem, View
@@ -11,6 +13,7 @@ from tileblas.routines.launch import Argument, Launch
 from tileblas.tuning.table import Config
 
 BATCH_AXES = 2  # batch axes that a kernel walks itself; further ones become several launches
+MAX_GRID = 2**31 - 1  # programs of one launch
 _VECTOR_BYTES = 16  # the widest load of one thread
 
 
@@ -23,11 +26,15 @@ class Binder:
         self.arguments: list[Argument] = []
         self.constants: list[tuple[str, object]] = []
 
-    def pointer(self, name: str, view: View) -> None:
-        """A pointer to the operand's element at index 0, typed as its real component."""
+    def pointer(self, name: str, view: View, wide: bool = True) -> None:
+        """A pointer to the operand's element at index 0, typed as its real component.
+
+        A `wide` pointer is among those that an aligned launch promises to be 16-byte aligned.
+        """
         kind = f"*{view.dtype.triton}"
         value = (view.slot, self.outer.get(view.slot, 0))
-        self.arguments.append(Argument(name, "pointer", value, kind, view.dtype.itemsize))
+        size = view.dtype.itemsize
+        self.arguments.append(Argument(name, "pointer", value, kind, size, loose=not wide))
 
     def workspace(self, slot: str, real: str) -> None:
         """A pointer into the stream's workspace."""
@@ -74,7 +81,10 @@ class Binder:
         if kind.endswith("_pointer"):
             row = DTYPES[dtype]
             pointee = f"*{row.triton}"
-            self.arguments.append(Argument(name, "pointer", (name, 0), pointee, row.itemsize))
+            # A device scalar can be any element of an array.
+            self.arguments.append(
+                Argument(name, "pointer", (name, 0), pointee, row.itemsize, loose=True)
+            )
             self.constants.append((f"{name}_im", 0))
             return kind
         real = TRITON_NAME[problem.compute]
@@ -133,29 +143,57 @@ def _row_strides(view: View) -> list[int]:
     return [stride for axis, stride in enumerate(view.strides) if axis != unit]
 
 
-def over_batch(problem: Problem, make: Callable[[Binder, int, int], Launch]) -> tuple[Launch, ...]:
+def over_batch(
+    problem: Problem, programs: int, make: Callable[[Binder, int, int], Launch]
+) -> tuple[Launch, ...]:
     """One launch for the two innermost batch axes, repeated over whatever axes lie outside them.
 
-    `make(binder, inner, count)` gets the size of the innermost batch axis and the number of
-    batch members of this launch.
+    `programs` is what one batch member takes of the grid; a batch that would pass the largest grid
+    is cut into parts. `make(binder, inner, count)` gets the size of the innermost batch axis and
+    the number of members of its launch.
     """
     cut = max(len(problem.batch) - BATCH_AXES, 0)
-    outer, inner = problem.batch[:cut], problem.batch[cut:]
-    count = prod(inner)
     launches = []
-    for index in _indices(outer):
-        offsets = {
-            v.slot: sum(i * s for i, s in zip(index, v.batch[:cut], strict=True))
-            for v in problem.views
-        }
-        launches.append(make(Binder(problem, offsets), inner[-1] if inner else 1, count))
+    for index in product(*(range(n) for n in problem.batch[:cut])):
+        for start, sizes in _parts(problem.batch[cut:], MAX_GRID // programs):
+            at = (*index, *start)
+            offsets = {
+                view.slot: sum(i * s for i, s in zip(at, view.batch, strict=True))
+                for view in problem.views
+            }
+            inner = sizes[-1] if sizes else 1
+            launches.append(make(Binder(problem, offsets), inner, prod(sizes)))
     return tuple(launches)
 
 
-def _indices(sizes: Sequence[int]):
-    if not sizes:
-        yield ()
+def largest_axes_last(problem: Problem) -> Problem:
+    """The same problem with its batch axes in ascending size: their order is free.
+
+    So the axes that a kernel does not walk itself, each index of which is a launch, are small.
+    """
+    if len(problem.batch) <= BATCH_AXES:
+        return problem
+    order = sorted(range(len(problem.batch)), key=lambda axis: problem.batch[axis])
+    views = [replace(v, batch=tuple(v.batch[axis] for axis in order)) for v in problem.views]
+    return replace(
+        problem,
+        batch=tuple(problem.batch[axis] for axis in order),
+        inputs=tuple(views[:-1]),
+        output=views[-1],
+    )
+
+
+def _parts(sizes: tuple[int, ...], most: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """(start, sizes) of parts of at most `most` members that together make up the whole."""
+    if prod(sizes) <= most:
+        yield (0,) * len(sizes), sizes
         return
-    for i in range(sizes[0]):
-        for rest in _indices(sizes[1:]):
-            yield (i, *rest)
+    rest = prod(sizes[1:])
+    if rest > most:
+        for i in range(sizes[0]):
+            for start, part in _parts(sizes[1:], most):
+                yield (i, *start), (1, *part)
+        return
+    step = most // rest
+    for i in range(0, sizes[0], step):
+        yield (i, *(0 for _ in sizes[1:])), (min(step, sizes[0] - i), *sizes[1:])

@@ -9,9 +9,9 @@ _SCALARS = {
     "beta": "like alpha; must be the number 0 where no output is given",
 }
 _MATH = 'FP32 products: "ieee" is FP32 throughout; the default is the fastest at least as accurate'
-_STREAM = (
-    "CUDA stream (anything with __cuda_stream__); else the current one of the output's library"
-)
+_STREAM = """CUDA stream (anything with __cuda_stream__). By default the current stream of the
+    library of the output, or of the first operand where no output is given: torch's or CuPy's, the
+    legacy default stream for others. Calls on host arrays do not use it."""
 
 
 def docstring(spec: Spec) -> str:

@@ -13,9 +13,6 @@ PARTIAL = "partial"
 ARRIVED = "arrived"
 WORKSPACE = (PARTIAL, ARRIVED)
 
-# Device scalars can be any element of an array, so no launch promises anything of their address.
-SCALARS = ("alpha", "beta")
-
 
 @dataclass(frozen=True, slots=True)
 class Argument:
@@ -28,7 +25,8 @@ class Argument:
 
     `type` is the Triton type of a pointer ("*fp32"). `itemsize` is the size in bytes of one element
     of the operand, 8 for a complex64 operand whose pointer is typed "*fp32". `stride` marks strides
-    and batch strides: an aligned launch promises that they keep 16-byte alignment.
+    and batch strides: an aligned launch promises that they keep 16-byte alignment. `loose` pointers
+    are those of which no launch promises any.
     """
 
     name: str
@@ -37,6 +35,7 @@ class Argument:
     type: str = ""
     itemsize: int = 0
     stride: bool = False
+    loose: bool = False
 
     @property
     def slot(self) -> Any:
@@ -53,7 +52,7 @@ class Argument:
     def divisor(self) -> int:
         """What an aligned launch promises to divide the argument; 1 where it promises nothing."""
         if self.kind == POINTER:
-            return 1 if self.slot in SCALARS else 16
+            return 1 if self.loose else 16
         return max(1, 16 // self.itemsize) if self.stride else 1
 
 

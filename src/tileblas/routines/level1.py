@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 from tileblas.core.call import Problem, View
 from tileblas.core.canon import merge_batch
 from tileblas.core.dtypes import DTYPES
 from tileblas.core.spec import Arg, Spec
-from tileblas.routines.binder import Binder, keeps_alignment, over_batch, unit_axis
+from tileblas.routines.binder import (
+    Binder,
+    keeps_alignment,
+    largest_axes_last,
+    over_batch,
+    unit_axis,
+)
 from tileblas.routines.launch import Launch
 from tileblas.tuning.model import ceil_div, split_count
 from tileblas.tuning.table import Table
@@ -19,16 +26,18 @@ def plan_dot(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...
 
     The number of programs depends on shape and GPU alone, so the bits do not vary between runs.
     """
+    problem = largest_axes_last(problem)
     x, y = problem.inputs
     (n,) = problem.dims
     config = table.candidates("dot", x.dtype.name)[0]
     aligned = aligned and keeps_alignment(problem.inputs)
 
+    splits = split_count(config, n, prod(problem.batch), table.multiprocessors)
+
     def make(binder: Binder, inner: int, count: int) -> Launch:
-        splits = split_count(config, n, count, table.multiprocessors)
         binder.pointer("x", x)
         binder.pointer("y", y)
-        binder.pointer("out", problem.output)
+        binder.pointer("out", problem.output, wide=False)
         binder.workspace("partial", problem.compute)
         binder.workspace("arrived", "i32")
         binder.size("n", n)
@@ -56,19 +65,20 @@ def plan_dot(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...
             counters=count if shared else 0,
         )
 
-    return over_batch(problem, make)
+    return over_batch(problem, splits, make)
 
 
 def plan_axpy(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...]:
     """One element-wise launch; the vector axis is one more axis to merge with the batch."""
-    problem = elementwise(problem)
+    problem = largest_axes_last(elementwise(problem))
     (x,), y = problem.inputs, problem.output
     (n,) = problem.dims
     config = table.candidates("axpy", x.dtype.name)[0]
     aligned = aligned and keeps_alignment(problem.views)
 
+    blocks = ceil_div(n, config["BLOCK"])
+
     def make(binder: Binder, inner: int, count: int) -> Launch:
-        blocks = ceil_div(n, config["BLOCK"])
         binder.pointer("x", x)
         binder.pointer("y", y)
         kind = binder.scalar("alpha")
@@ -88,7 +98,7 @@ def plan_axpy(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ..
             binder.constant(knob, value)
         return binder.launch("elementwise.axpy_kernel", count * blocks, config, aligned)
 
-    return over_batch(problem, make)
+    return over_batch(problem, blocks, make)
 
 
 def elementwise(problem: Problem) -> Problem:

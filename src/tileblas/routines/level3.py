@@ -6,7 +6,13 @@ from math import prod
 
 from tileblas.core.call import Problem, View
 from tileblas.core.spec import Arg, Option, Spec
-from tileblas.routines.binder import Binder, keeps_alignment, over_batch, unit_axis
+from tileblas.routines.binder import (
+    Binder,
+    keeps_alignment,
+    largest_axes_last,
+    over_batch,
+    unit_axis,
+)
 from tileblas.routines.launch import Launch
 from tileblas.tuning.model import ceil_div, choose_gemm
 from tileblas.tuning.table import Table
@@ -50,6 +56,7 @@ def body_can_run(body: str, problem: Problem, aligned: bool) -> bool:
 
 def plan_gemm(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...]:
     """One launch of the tile GEMM, with the tile that the model expects to finish first."""
+    problem = largest_axes_last(problem)
     (a, b), c = problem.inputs, problem.output
     m, n, k = problem.dims
     aligned = aligned and keeps_alignment(problem.views)
@@ -60,6 +67,8 @@ def plan_gemm(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ..
         if body_can_run(config.body, problem, aligned)
     ]
     config = choose_gemm(candidates, m, n, k, prod(problem.batch), table.multiprocessors)
+
+    tiles = ceil_div(m, config["BLOCK_M"]) * ceil_div(n, config["BLOCK_N"])
 
     def make(binder: Binder, inner: int, count: int) -> Launch:
         binder.pointer("a", a)
@@ -92,10 +101,9 @@ def plan_gemm(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ..
             binder.constant(flag, flags[flag])
         for knob, value in config.knobs:
             binder.constant(knob, value)
-        tiles = ceil_div(m, config["BLOCK_M"]) * ceil_div(n, config["BLOCK_N"])
         return binder.launch(body, count * tiles, config, aligned)
 
-    return over_batch(problem, make)
+    return over_batch(problem, tiles, make)
 
 
 def unit_axes(a: View, b: View) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import importlib.metadata
 import json
 import os
 import threading
@@ -19,6 +18,7 @@ import time
 import warnings
 from pathlib import Path
 
+from tileblas.core.versions import triton_version
 from tileblas.runtime import log
 from tileblas.runtime.compile import Compiled, compile_variant
 from tileblas.runtime.sources import KERNELS, Kernels
@@ -72,17 +72,6 @@ def key(variant: Variant, kernels: Kernels = KERNELS) -> str:
     """SHA-256 of everything that decides the machine code; the Python version is not part of it."""
     parts = (FORMAT, variant, variant.options, kernels.digest(), triton_version(), _tools())
     return hashlib.sha256(repr(parts).encode()).hexdigest()
-
-
-@functools.cache
-def triton_version() -> str:
-    """Version of the installed Triton, without importing it; "none" where there is none."""
-    for name in ("triton", "pytorch-triton"):
-        try:
-            return importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return "none"
 
 
 @functools.cache

@@ -20,6 +20,7 @@ PER_THREAD_STREAM = 2
 
 _OUT_OF_MEMORY = 2
 _NOT_INITIALIZED = 3
+_NOT_READY = 600
 
 
 class CudaError(RuntimeError):
@@ -172,8 +173,13 @@ class Driver:
     def record_wait(self, producer: int, consumer: int) -> None:
         """Work queued in `consumer` from now on waits for the work now in `producer`."""
         flag = self.api.CUevent_flags.CU_EVENT_DISABLE_TIMING
-        # The default streams have no device of their own: both then belong to the other's.
-        context = self.call("cuStreamGetCtx", max(producer, consumer, LEGACY_STREAM))
+        # The default streams have no device of their own: both then belong to the other's, or to
+        # the current one.
+        named = max(producer, consumer)
+        if named > PER_THREAD_STREAM:
+            context = self.call("cuStreamGetCtx", named)
+        else:
+            context = self.call("cuCtxGetCurrent")
         with Current(self, context):
             event = self.call("cuEventCreate", int(flag))
             try:
@@ -181,6 +187,24 @@ class Driver:
                 self.call("cuStreamWaitEvent", consumer or LEGACY_STREAM, event, 0)
             finally:
                 self.call("cuEventDestroy", event)
+
+    def mark(self, stream: int, device: int) -> Any:
+        """An event that passes when the work now in the stream is done."""
+        flag = self.api.CUevent_flags.CU_EVENT_DISABLE_TIMING
+        with self.current(device):
+            event = self.call("cuEventCreate", int(flag))
+            self.call("cuEventRecord", event, stream or LEGACY_STREAM)
+        return event
+
+    def reached(self, event: Any) -> bool:
+        """Whether a mark has passed; it is destroyed then."""
+        code, *_ = self.api.cuEventQuery(event)
+        if int(code) == _NOT_READY:
+            return False
+        if code:
+            raise self.error("cuEventQuery", code)
+        self.call("cuEventDestroy", event)
+        return True
 
     def synchronize(self, stream: int) -> None:
         """Wait until the stream is idle."""
@@ -269,8 +293,3 @@ def available() -> bool:
         return driver().device_count() > 0
     except RuntimeError:
         return False
-
-
-def pointer_device(address: int) -> int:
-    """The ordinal of the device that owns an address."""
-    return driver().device_of(address)

@@ -96,12 +96,6 @@ class Workspaces:
                 return space
             space.release()
 
-    def mark_failed(self, device: int, stream: int) -> None:
-        """A launch failed: the stream's counters are zeroed again before their next use."""
-        space = self._spaces.get(self._key(device, stream))
-        if space is not None:
-            space.dirty = True
-
     def _key(self, device: int, stream: int) -> Key:
         thread = self._thread_number() if stream == PER_THREAD_STREAM else 0
         return device, stream or LEGACY_STREAM, thread, self.driver.capturing(stream)

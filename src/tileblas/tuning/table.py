@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from tileblas.core.versions import number, triton_version
+
 FALLBACK = "default"
 
 
@@ -67,9 +69,18 @@ def table(arch: str) -> Table:
         path = folder / f"{FALLBACK}.json"
     data = json.loads(path.read_text())
     rows = tuple(
-        ((row["kernel"], dtype), _config(row)) for row in data["rows"] for dtype in row["dtypes"]
+        ((row["kernel"], dtype), _config(row))
+        for row in data["rows"]
+        if _compiles(row)
+        for dtype in row["dtypes"]
     )
     return Table(data["arch"], data["multiprocessors"], data["measured"], rows)
+
+
+def _compiles(row: dict) -> bool:
+    """Whether the installed Triton can compile the row's kernel body."""
+    below, installed = row.get("triton_below"), number(triton_version())
+    return not (below and installed) or installed < number(below)
 
 
 def _config(row: dict) -> Config:

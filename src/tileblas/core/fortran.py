@@ -1,0 +1,82 @@
+"""The error exits of Fortran BLAS: letters, sizes, leading dimensions, increments, lengths."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+from tileblas.core.check import check_option, fail, math_axes
+from tileblas.core.spec import Arg, Spec
+from tileblas.errors import BlasError
+
+
+def check_blas(
+    spec: Spec,
+    layout: str = "col",
+    lengths: Mapping[str, int] | None = None,
+    offsets: Mapping[str, int] | None = None,
+    **arguments: Any,
+) -> None:
+    """Check letters, sizes, leading dimensions, increments in the order of Fortran's arguments.
+
+    `arguments` are named as in spec.fortran (trans_a, m, lda, incx, ...); `layout` is "col" or
+    "row"; `lengths` gives elements available behind an operand, `offsets` where it starts there.
+    Raises BlasError for the first argument that breaks its rule, with its Fortran position.
+    """
+    if layout not in ("col", "row"):
+        raise BlasError(spec.name, "layout", f"is {layout!r}; it must be 'col' or 'row'")
+    given = {option.name: arguments.get(option.name, option.default) for option in spec.options}
+    for name in spec.fortran:
+        if name in given:
+            given[name] = check_option(spec, name, given[name])
+            continue
+        if name not in arguments:
+            continue
+        value = _integer(spec, name, arguments[name])
+        if name in spec.dims and value < 0:
+            fail(spec, name, f"is {value}; it must be at least 0")
+        elif name.startswith("ld"):
+            rows = _stored(spec, _operand_named(spec, name[2:]), given, arguments, layout)[0]
+            if value < max(1, rows):
+                fail(spec, name, f"is {value}; it must be at least max(1, {rows})")
+        elif name.startswith("inc"):
+            is_output = _operand_named(spec, name[3:]).is_output
+            if value == 0 and (is_output or spec.level > 1):
+                fail(spec, name, "is 0; only an input vector may have increment 0")
+    for name, available in (lengths or {}).items():
+        offset = (offsets or {}).get(name, 0)
+        needed = offset + _span(spec, _operand_named(spec, name), given, arguments, layout)
+        if offset < 0 or needed > available:
+            fail(spec, name, f"needs {needed} elements (offset {offset}) but has {available}")
+
+
+def _integer(spec: Spec, name: str, value: Any) -> Any:
+    """Sizes, leading dimensions and increments are integers; scalars and arrays pass."""
+    if name not in spec.dims and not name.startswith(("ld", "inc")):
+        return value
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(
+            f"{spec.name}: argument {name!r} must be an integer, got {value!r}"
+        ) from None
+
+
+def _operand_named(spec: Spec, name: str) -> Arg:
+    return next(arg for arg in spec.operands if arg.name == name)
+
+
+def _stored(spec: Spec, arg: Arg, options, arguments, layout: str) -> tuple[int, int]:
+    """(contiguous length, number of such runs) of a matrix as stored."""
+    rows, columns = (arguments[axis] for axis in math_axes(arg, options))
+    return (rows, columns) if layout == "col" else (columns, rows)
+
+
+def _span(spec: Spec, arg: Arg, options, arguments, layout: str) -> int:
+    """Elements from the first to the last one that the operand touches."""
+    if arg.ndim == 1:
+        n = arguments[arg.axes]
+        return 1 + (n - 1) * abs(arguments["inc" + arg.name]) if n > 0 else 0
+    run, runs = _stored(spec, arg, options, arguments, layout)
+    return (runs - 1) * arguments["ld" + arg.name] + run if run > 0 and runs > 0 else 0

@@ -1,0 +1,37 @@
+"""Rules that need no memory: a scalar inside the output, and calls in the words of Fortran."""
+
+from __future__ import annotations
+
+import pytest
+
+from tileblas.core.check import check_scalar_aliasing
+from tileblas.core.dtypes import DTYPES
+from tileblas.core.fortran import check_blas
+from tileblas.core.operand import Operand
+from tileblas.errors import BlasError
+from tileblas.routines.registry import ROUTINES
+
+AXPY, GEMM = ROUTINES["axpy"], ROUTINES["gemm"]
+FLOAT32 = DTYPES["float32"]
+
+
+def test_a_device_scalar_inside_the_output_is_refused():
+    y = Operand(4096, FLOAT32, (8,), (2,), 0, 0, "test", None)
+    inside = Operand(4096 + 16, FLOAT32, (), (), 0, 0, "test", None)
+    between = inside._replace(pointer=4096 + 12)
+    with pytest.raises(BlasError, match="'alpha' .*is an element of 'y'") as caught:
+        check_scalar_aliasing(AXPY, "alpha", inside, y)
+    assert caught.value.position == 2
+    check_scalar_aliasing(AXPY, "alpha", between, y)
+
+
+def test_sizes_are_integers():
+    with pytest.raises(TypeError, match="'m' must be an integer"):
+        check_blas(GEMM, m=2.5, n=2, k=2, lda=3, ldb=2, ldc=3)
+
+
+def test_letters_have_their_defaults():
+    check_blas(GEMM, m=2, n=3, k=4, lda=2, ldb=4, ldc=2)
+    with pytest.raises(BlasError) as caught:
+        check_blas(GEMM, m=2, n=3, k=4, lda=1, ldb=4, ldc=2)
+    assert caught.value.position == 8

@@ -1,0 +1,82 @@
+"""What SciPy's BLAS cannot take: 32-bit sizes, and products that pass through buffers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tileblas as tb
+from tileblas.backends import blas_pointers, select
+from tileblas.core.call import View
+from tileblas.core.dtypes import DTYPES
+from tileblas.runtime import fork
+
+
+def test_a_size_beyond_32_bits_is_never_wrapped():
+    view = View("a", DTYPES["float32"], (1, 2**31 + 8), (2**31 + 8, 1), ())
+    assert blas_pointers.operation(view) is None
+    with pytest.raises(OverflowError, match="32 bits"):
+        blas_pointers._int(2**31)
+
+
+def test_alpha_multiplies_the_whole_sum_not_its_blocks():
+    k = 2048
+    a = np.zeros((2, 2 * k), np.float32)[:, ::2]
+    a[:, 0], a[:, 1500] = 1e30, -1e30
+    with tb.backend("cpu"):
+        found = tb.gemm(a, np.ones((k, 1), np.float32), alpha=1e10)
+        one = np.zeros((1, k), np.float16)
+        one[0, 0] = 1
+        infinite = tb.gemm(one, np.ones((k, 1), np.float16), alpha=float("inf"))
+    np.testing.assert_array_equal(found, 0)
+    assert infinite == np.inf
+
+
+def test_a_real_alpha_scales_parts_separately_through_buffers():
+    a = np.full((1, 2), 1e200 + 0j)[:, ::2]
+    with tb.backend("cpu"):
+        found = tb.gemm(a[::-1], np.array([[1e100 + 1e-200j]]), alpha=1e200)
+    assert found[0, 0].real == np.inf
+    assert found[0, 0].imag == 1e200
+
+
+def test_auto_stays_on_the_cpu_where_a_fork_has_lost_cuda(monkeypatch):
+    monkeypatch.setattr(select, "cuda_available", lambda: True)
+    monkeypatch.setattr(fork, "lost", True)
+    a = np.ones((1500, 1500), np.float32)
+    with tb.backend("auto"):
+        assert tb.gemm(a, a)[0, 0] == 1500
+
+
+def test_interleaved_contexts_leave_the_process_as_it_was():
+    from tileblas.settings import copies_forbidden
+
+    first, second = tb.options(copies="forbid"), tb.options(copies="forbid")
+    with first:
+        assert copies_forbidden()
+    with second:
+        assert copies_forbidden()
+    assert not copies_forbidden()
+    with first, first:
+        assert copies_forbidden()
+    assert not copies_forbidden()
+
+
+def test_nothing_is_copied_where_nothing_is_read():
+    a = np.ones((3, 2))[::-1]
+    with tb.backend("cpu"), tb.options(copies="forbid"):
+        found = tb.gemm(a, np.ones((2, 2)), np.ones((3, 2)), alpha=0, beta=2)
+    np.testing.assert_array_equal(found, 2)
+
+
+def test_a_bfloat16_number_is_a_number():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    with tb.backend("cpu"):
+        found = tb.axpy(np.ones(2), np.ones(2), alpha=ml_dtypes.bfloat16(2))
+    np.testing.assert_array_equal(found, 3)
+
+
+def test_a_result_beyond_all_memory_is_a_memory_error_with_its_bytes():
+    a = np.broadcast_to(np.float64(1), (2**40, 1))
+    with tb.backend("cpu"), pytest.raises(MemoryError, match=str(8 * 2**80)):
+        tb.gemm(a, a, trans_b="T")
