@@ -19,7 +19,7 @@ def test_a_device_scalar_inside_the_output_is_refused():
     y = Operand(4096, FLOAT32, (8,), (2,), 0, 0, "test", None)
     inside = Operand(4096 + 16, FLOAT32, (), (), 0, 0, "test", None)
     between = inside._replace(pointer=4096 + 12)
-    with pytest.raises(BlasError, match="'alpha' .*is an element of 'y'") as caught:
+    with pytest.raises(BlasError, match=r"'alpha' .*is an element of 'y'") as caught:
         check_scalar_aliasing(AXPY, "alpha", inside, y)
     assert caught.value.position == 2
     check_scalar_aliasing(AXPY, "alpha", between, y)

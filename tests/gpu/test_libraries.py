@@ -183,7 +183,7 @@ def test_temporaries_of_jax_live_until_the_kernel_has_read_them(jax):
 
 def test_a_device_scalar_inside_the_output_is_refused(torch):
     y = torch.ones(8, device="cuda")
-    with pytest.raises(tb.BlasError, match="'alpha' .*is an element of 'y'"):
+    with pytest.raises(tb.BlasError, match=r"'alpha' .*is an element of 'y'"):
         tb.axpy(torch.ones(8, device="cuda"), y, alpha=y[3])
     assert (y == 1).all()
 
