@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -42,7 +43,9 @@ def is_array(value: Any) -> bool:
 def _find_reader(array: Any) -> Callable[[Any], Operand]:
     kind = type(array)
     roots = {base.__module__.partition(".")[0] for base in kind.__mro__}
-    if isinstance(array, np.ma.MaskedArray):
+    # A masked array cannot exist before numpy.ma is imported, which takes 10 ms.
+    masked = sys.modules.get("numpy.ma")
+    if masked is not None and isinstance(array, masked.MaskedArray):
         raise TypeError("a masked array has no BLAS meaning; pass its filled data")
     if isinstance(array, np.ndarray):
         return _numpy

@@ -69,7 +69,8 @@ def own_copy(operand: Operand, target: Stream | None) -> Operand:
 
     stream = target or streams.LEGACY
     streams.order_after(stream, (operand,))
-    copy = _device_operand(copy_of(operand.pointer, operand, stream.handle), "jax", operand.dtype)
+    made = copy_of(operand.pointer, operand, stream.handle, stream.owner)
+    copy = _device_operand(made, "jax", operand.dtype)
     streams.hold(stream, (operand,))
     return copy
 

@@ -63,7 +63,7 @@ def check(
     if backend == "interpret" and not settings.interpreting():
         return _check_elsewhere(routines, backend, grid, progress)
     library = LIBRARIES[arrays if backend == "cuda" else "numpy"]()
-    total = runner.count(routines, grid, backend, library)
+    total = runner.count(routines, backend, grid, library)
     progress(0, total, "")
     done = 0
 

@@ -205,12 +205,13 @@ def to_host(
     return out
 
 
-def copy_of(address: int, like: Any, stream: int = 0, *, on: Driver | None = None) -> DeviceArray:
+def copy_of(
+    address: int, like: Any, stream: int = 0, owner: Any = None, *, on: Driver | None = None
+) -> DeviceArray:
     """A copy of the dense device memory at `address`, which has the shape and so on of `like`."""
     on = on or driver()
-    result = empty(
-        like.shape, str(like.dtype), like.device, stream, strides=tuple(like.strides), on=on
-    )
+    strides = tuple(like.strides)
+    result = empty(like.shape, str(like.dtype), like.device, stream, owner, strides=strides, on=on)
     if result.nbytes:
         with on.current(like.device):
             on.copy_on_device(result.address, address, result.nbytes, stream)
