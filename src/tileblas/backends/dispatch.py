@@ -60,11 +60,11 @@ def call(
     first = operands[0]
     assert first is not None
     dtype = first.dtype
-    for operand in operands:
-        if operand is not None and (operand.dtype is not dtype or operand.device != first.device):
-            check.check_dtypes(spec, operands)
-            check.check_devices(spec, operands)
-    assert dtype is not None
+    if dtype is None or any(
+        o is not None and (o.dtype is not dtype or o.device != first.device) for o in operands
+    ):
+        dtype = check.check_dtypes(spec, operands)
+        check.check_devices(spec, operands)
     values = {
         name: parse(spec, name, value, dtype, first.device)
         for name, value in zip(spec.scalars, scalars, strict=True)
