@@ -12,7 +12,7 @@
 #   PYTHON=python3.12  the Python to set up with
 #   ENV=active         use the packages that this Python has, install nothing
 #   CUDA=12            for drivers older than CUDA 13
-#   JOBS=8             test processes at a time
+#   JOBS=8             test processes at a time, 2 by default
 
 PYTHON ?= python3
 ENV    ?= .venv

@@ -198,7 +198,8 @@ class Driver:
 
     def reached(self, event: Any) -> bool:
         """Whether a mark has passed; it is destroyed then."""
-        code, *_ = self.api.cuEventQuery(event)
+        with self.relaxed():  # a query would end a capture of another stream
+            code, *_ = self.api.cuEventQuery(event)
         if int(code) == _NOT_READY:
             return False
         if code:
