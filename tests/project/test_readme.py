@@ -1,8 +1,9 @@
-"""What the README shows is true: its snippets run and print what they say, its table is current.
+"""What the README shows is true: its snippets run and print what they say, its tables are current.
 
-Run as a program, this file rewrites the table: `make readme`.
+Run as a program, this file rewrites the tables: `make readme`.
 """
 
+import csv
 import re
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from tileblas.routines.registry import ROUTINES
 
 README = Path(__file__).parents[2] / "README.md"
 TEXT = README.read_text(encoding="utf-8")
-BEGIN, END = "<!-- routines: begin -->\n", "<!-- routines: end -->\n"
+RESULTS = README.parent / "results" / "h200_2026-11-30_accept_2.csv"
+TABLES = ("routines", "speed")
 
 # A fenced block of Python, a line that prints with its result behind it, and a GPU array library.
 SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -31,9 +33,36 @@ def routine_table() -> str:
     return "\n".join(rows) + "\n"
 
 
-def written_table() -> str:
-    """The table as the README has it."""
-    return TEXT.split(BEGIN)[1].split(END)[0]
+def speed_table() -> str:
+    """Ours beside cuBLAS, from the measured results: vectors by size, products by layout."""
+    lines = [
+        "| routine | dtype | case: ours, and how many times cuBLAS |",
+        "|---|---|---|",
+    ]
+    groups: dict[tuple[str, str], list[str]] = {}
+    with RESULTS.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            case = row["trans"] or row["size"]
+            scale, unit = (1e3, "TFLOP/s") if row["unit"] == "GFLOP/s" else (1, row["unit"])
+            text = f"{case}: {float(row['rate']) / scale:.0f} {unit}, {float(row['ratio']):.2f}x"
+            name = row["routine"] if row["routine"] == "dot" else f"gemm {row['size']}"
+            groups.setdefault((name, row["dtype"]), []).append(text)
+    lines += [f"| {name} | {dtype} | {'; '.join(t)} |" for (name, dtype), t in groups.items()]
+    return "\n".join(lines) + "\n"
+
+
+MAKERS = {"routines": routine_table, "speed": speed_table}
+
+
+def markers(table: str) -> tuple[str, str]:
+    """The comments between which the README has a generated table."""
+    return f"<!-- {table}: begin -->\n", f"<!-- {table}: end -->\n"
+
+
+def written_table(table: str) -> str:
+    """A generated table as the README has it."""
+    begin, end = markers(table)
+    return TEXT.split(begin)[1].split(end)[0]
 
 
 def library(code: str) -> str | None:
@@ -60,11 +89,14 @@ def test_every_library_has_a_snippet():
     assert {library(code) for code in SNIPPETS} == {None, "cupy", "torch"}
 
 
-def test_table_of_routines_is_current():
-    assert written_table() == routine_table(), "stale: run `make readme`"
+@pytest.mark.parametrize("table", TABLES)
+def test_generated_tables_are_current(table):
+    assert written_table(table) == MAKERS[table](), "stale: run `make readme`"
 
 
 if __name__ == "__main__":
-    before, rest = TEXT.split(BEGIN)
-    after = rest.split(END)[1]
-    README.write_text(before + BEGIN + routine_table() + END + after, encoding="utf-8")
+    for table in TABLES:
+        begin, end = markers(table)
+        before, rest = TEXT.split(begin)
+        TEXT = before + begin + MAKERS[table]() + end + rest.split(end)[1]
+    README.write_text(TEXT, encoding="utf-8")
