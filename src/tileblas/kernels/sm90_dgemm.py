@@ -20,10 +20,6 @@ from tileblas.kernels import gemm, tile
 # of A or a column of B.
 
 
-# Triton 3.9 renamed it.
-copy_to_shared = getattr(async_copy, "async_load", None) or async_copy.async_copy_global_to_shared
-
-
 @gluon.jit
 def dgemm_kernel(
     a, b, c, alpha, alpha_im, beta, beta_im, m, n, k, a_m, a_k, b_k, b_n, c_m, c_n,
@@ -238,7 +234,7 @@ def copy_panel(slot, source, offset, edge, live):
     mask = live
     if edge is not None:
         mask = live & edge
-    copy_to_shared(slot, source + offset, mask)
+    async_copy.async_copy_global_to_shared(slot, source + offset, mask)
 
 
 @gluon.jit
