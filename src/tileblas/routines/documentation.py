@@ -5,7 +5,7 @@ from __future__ import annotations
 from tileblas.core.spec import Arg, Spec
 
 _SCALARS = {
-    "alpha": "number, or 0-d device array beside device operands; rounded once to the compute type",
+    "alpha": "number, or 0-d device array (no lazy view) beside device operands; rounded once",
     "beta": "like alpha; must be the number 0 where no output is given",
 }
 _MATH = 'FP32 products: "ieee" is FP32 throughout; the default is the fastest at least as accurate'

@@ -1,4 +1,8 @@
-"""Sample problems that reach every variant of a routine's kernels, to prebuild and to test."""
+"""Sample problems of ordinary calls, whose kernels are prebuilt and counted.
+
+Layouts, conjugation by option, alignment, every tile, beta = 0 or not. Rarer calls (complex or device
+scalars, lazy bits, no unit stride, float32 outputs of half inputs) compile on first use.
+"""
 
 from __future__ import annotations
 
