@@ -1,7 +1,7 @@
 """Sample problems of ordinary calls, whose kernels are prebuilt and counted.
 
-Layouts, conjugation by option, alignment, every tile, beta = 0 or not. Rarer calls (complex or device
-scalars, lazy bits, no unit stride, float32 outputs of half inputs) compile on first use.
+Layouts, conjugation by option, alignment, every tile, beta = 0 or not. Rarer calls (complex or
+device scalars, lazy bits, no unit stride, float32 outputs of half inputs) compile on first use.
 """
 
 from __future__ import annotations
