@@ -93,9 +93,10 @@ _holding = threading.Lock()
 
 def _let_go() -> None:
     """Drop what passed events no longer need."""
+    done = []  # dropped outside the lock: it may free memory, which may run anything
     with _holding:
         while _held and driver().reached(_held[0][0]):
-            _held.pop(0)
+            done.append(_held.pop(0))
 
 
 def _others(stream: Stream, operands: Iterable[Operand]) -> list[Stream]:
