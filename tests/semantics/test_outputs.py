@@ -285,3 +285,17 @@ def test_any_dlpack_object_is_an_array(backend):
     tensor = Tensor(y)
     assert tb.axpy(Tensor(x), tensor) is tensor
     np.testing.assert_array_equal(y, [1, 3, 5])
+
+
+def test_a_remembered_jax_call_does_not_open_read_only_arrays():
+    """Both outputs are flagged read-only; only the immutable one is replaced by a copy."""
+    jnp = pytest.importorskip("jax").numpy
+    x, y = jnp.ones(37, "float32"), jnp.zeros(37, "float32")
+    kept = np.zeros(37, np.float32)
+    kept.flags.writeable = False
+    with tb.backend("cpu"):
+        for _ in range(2):
+            np.testing.assert_array_equal(np.asarray(tb.axpy(x, y)), 1)
+            with pytest.raises(tb.BlasError, match="read-only"):
+                tb.axpy(np.asarray(x), kept)
+    np.testing.assert_array_equal(kept, 0)

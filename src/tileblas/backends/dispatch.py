@@ -77,12 +77,12 @@ def call(
     key = (
         spec.name,
         chosen,
-        first.device,
         tuple(options),
         math,
         tuple((s.kind, s.dtype) for s in values.values()),
         aligned,
-        tuple(None if o is None else o[1:5] for o in operands),
+        # dtype, shape, strides, flags, device, library: rules differ between libraries too.
+        tuple(None if o is None else o[1:7] for o in operands),
     )
     prepared = _memo.get(key)
     if prepared is None:
