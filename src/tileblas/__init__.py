@@ -1,6 +1,6 @@
 """tileblas: BLAS for the GPU in Python, on arrays of any library."""
 
-from tileblas.api import axpy, dot, dotc, dotu, gemm
+from tileblas.api import axpy, dot, dotc, dotu, gemm, gemv, nrm2, scal
 from tileblas.errors import BlasError
 from tileblas.settings import backend, options
 
@@ -15,5 +15,8 @@ __all__ = [
     "dotc",
     "dotu",
     "gemm",
+    "gemv",
+    "nrm2",
     "options",
+    "scal",
 ]

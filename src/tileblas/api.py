@@ -29,7 +29,8 @@ def _public(spec: Spec) -> Callable[[F], F]:
 
 
 _DOT, _DOTC, _DOTU = ROUTINES["dot"], ROUTINES["dotc"], ROUTINES["dotu"]
-_AXPY, _GEMM = ROUTINES["axpy"], ROUTINES["gemm"]
+_NRM2, _SCAL, _AXPY = ROUTINES["nrm2"], ROUTINES["scal"], ROUTINES["axpy"]
+_GEMV, _GEMM = ROUTINES["gemv"], ROUTINES["gemm"]
 
 
 @_public(_DOT)
@@ -47,9 +48,24 @@ def dotu(x, y, *, stream=None):
     return call(_DOTU, (x, y), stream=stream)
 
 
+@_public(_NRM2)
+def nrm2(x, *, stream=None):
+    return call(_NRM2, (x,), stream=stream)
+
+
+@_public(_SCAL)
+def scal(x, *, alpha, stream=None):
+    return call(_SCAL, (x,), (alpha,), stream=stream)
+
+
 @_public(_AXPY)
 def axpy(x, y, *, alpha=1, stream=None):
     return call(_AXPY, (x, y), (alpha,), stream=stream)
+
+
+@_public(_GEMV)
+def gemv(a, x, y=None, *, alpha=1, beta=0, trans="N", stream=None):
+    return call(_GEMV, (a, x, y), (alpha, beta), (trans,), stream=stream)
 
 
 @_public(_GEMM)
@@ -57,4 +73,4 @@ def gemm(a, b, c=None, *, alpha=1, beta=0, trans_a="N", trans_b="N", math=None, 
     return call(_GEMM, (a, b, c), (alpha, beta), (trans_a, trans_b), math, stream)
 
 
-__all__ = ["axpy", "dot", "dotc", "dotu", "gemm"]
+__all__ = ["axpy", "dot", "dotc", "dotu", "gemm", "gemv", "nrm2", "scal"]

@@ -31,7 +31,7 @@ def new_array(
             raise MemoryError
         if empty is None:
             return _own_array(like, shape, dtype, target or streams.LEGACY)
-        return ingest(empty(like.array, shape))
+        return ingest(empty(like.array, shape, dtype))
     except Exception as error:
         if not is_out_of_memory(error):
             raise
@@ -39,21 +39,22 @@ def new_array(
         raise MemoryError(message) from error
 
 
-def _empty_numpy(like: Any, shape: tuple[int, ...]) -> Any:
-    return np.empty(shape, like.dtype)
+def _empty_numpy(like: Any, shape: tuple[int, ...], dtype: DType) -> Any:
+    return np.empty(shape, numpy_dtype(dtype))
 
 
-def _empty_torch(like: Any, shape: tuple[int, ...]) -> Any:
-    return sys.modules["torch"].empty(shape, dtype=like.dtype, device=like.device)
+def _empty_torch(like: Any, shape: tuple[int, ...], dtype: DType) -> Any:
+    torch = sys.modules["torch"]
+    return torch.empty(shape, dtype=getattr(torch, dtype.name), device=like.device)
 
 
-def _empty_cupy(like: Any, shape: tuple[int, ...]) -> Any:
+def _empty_cupy(like: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     with like.device:
-        return sys.modules["cupy"].empty(shape, like.dtype)
+        return sys.modules["cupy"].empty(shape, dtype.name)
 
 
 # Each library's own allocator, so that its memory pool and its idea of the current stream hold.
-_EMPTY: dict[str, Callable[[Any, tuple[int, ...]], Any]] = {
+_EMPTY: dict[str, Callable[[Any, tuple[int, ...], DType], Any]] = {
     "numpy": _empty_numpy,
     "torch": _empty_torch,
     "cupy": _empty_cupy,

@@ -33,7 +33,7 @@ class Prepared:
     """What a miss leaves behind: what the result is, and the backend's runner of the problem."""
 
     spec: Spec
-    dtype: DType
+    dtype: DType  # of the output
     reach: tuple[tuple[int, int], ...]  # bytes each argument spans, relative to its pointer
     new_shape: tuple[int, ...] | None  # shape of the result to make, None if the output was given
     run: Callable[[Mapping[str, Operand], Mapping[str, Scalar], Any], None] | None
@@ -144,7 +144,7 @@ def _prepare(
     problem = canonical(spec, operands, output, dims, batch, letters, scalars, math)
     problem = trivial.without_product(problem)
     run = None
-    if not trivial.is_noop(problem):
+    if not trivial.is_noop(spec, problem):
         backend = select.backend_of(spec, chosen, device, problem)
         log.once("call", (backend, problem))
         if backend == "cuda" and device == HOST:
@@ -152,7 +152,7 @@ def _prepare(
         else:
             run = select.runner(backend, spec, problem, aligned, device)
     reach = tuple((0, 0) if operand is None else byte_reach(operand) for operand in operands)
-    return Prepared(spec, dtype, reach, new_shape, run)
+    return Prepared(spec, problem.output.dtype, reach, new_shape, run)
 
 
 def _output(

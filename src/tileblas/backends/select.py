@@ -27,7 +27,7 @@ def backend_of(spec: Spec, chosen: str, device: int, problem: Problem) -> str:
 
 def reckoning(spec: Spec, problem: Problem) -> Reckoning:
     """Predicted seconds of a call on host arrays, on the CPU and staged to a GPU."""
-    members, dtype = prod(problem.batch), problem.inputs[0].dtype
+    members, dtype = prod(problem.batch), problem.dtype
     read_output = problem.scalar("beta")[0] != "zero"
     moved = spec.byte_count(problem.dims, dtype, read_output) * members
     received = prod(problem.output.shape) * problem.output.dtype.itemsize * members

@@ -68,13 +68,18 @@ class Problem:
         return (*self.inputs, self.output)
 
     @property
+    def dtype(self) -> DType:
+        """The element type of the inputs, or of the output that is the only operand (scal)."""
+        return self.views[0].dtype
+
+    @property
     def compute(self) -> str:
         """The real type in which the arithmetic runs."""
-        return self.inputs[0].dtype.compute
+        return self.dtype.compute
 
     @property
     def is_complex(self) -> bool:
-        return self.inputs[0].dtype.is_complex
+        return self.dtype.is_complex
 
     def scalar(self, name: str) -> tuple[str, str]:
         """Kind and device dtype of alpha or beta; a routine without such a scalar has "none"."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tileblas.core.call import Problem, Scalar, View
+from tileblas.core.dtypes import DType
 from tileblas.core.operand import CONJ, NEG, Operand, c_strides
 from tileblas.core.spec import Arg, Spec
 
@@ -34,6 +35,8 @@ def canonical(
         assert operand is not None
         views.append(_view(spec, arg, operand, batch, options))
         negate ^= bool(operand.flags & NEG)
+    if len(views) == 1:  # scal: the old value and the new one carry the same sign
+        negate = False
     problem = Problem(
         routine=spec.name,
         dims=dims,
@@ -135,6 +138,6 @@ def new_output(arg: Arg, sizes: Mapping[str, int], batch: tuple[int, ...]) -> tu
     return (*batch, *(sizes[axis] for axis in arg.axes))
 
 
-def result_operand(arg: Arg, shape: tuple[int, ...], dtype) -> Operand:
-    """Description of a C-ordered result before it is allocated."""
-    return Operand(0, dtype, shape, c_strides(shape), 0, 0, "", None)
+def result_operand(arg: Arg, shape: tuple[int, ...], dtype: DType) -> Operand:
+    """Description of a C-ordered result of operands of `dtype`, before it is allocated."""
+    return Operand(0, arg.dtype(dtype), shape, c_strides(shape), 0, 0, "", None)

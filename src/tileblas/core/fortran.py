@@ -27,9 +27,11 @@ def check_blas(
     if layout not in ("col", "row"):
         raise BlasError(spec.name, "layout", f"is {layout!r}; it must be 'col' or 'row'")
     given = {option.name: arguments.get(option.name, option.default) for option in spec.options}
+    sizes = arguments
     for name in spec.fortran:
         if name in given:
             given[name] = check_option(spec, name, given[name])
+            sizes = _operation_sizes(spec, given, arguments)
             continue
         if name not in arguments:
             continue
@@ -37,7 +39,7 @@ def check_blas(
         if name in spec.dims and value < 0:
             fail(spec, name, f"is {value}; it must be at least 0")
         elif name.startswith("ld"):
-            rows = _stored(spec, _operand_named(spec, name[2:]), given, arguments, layout)[0]
+            rows = _stored(spec, _operand_named(spec, name[2:]), given, sizes, layout)[0]
             if value < max(1, rows):
                 fail(spec, name, f"is {value}; it must be at least max(1, {rows})")
         elif name.startswith("inc"):
@@ -46,9 +48,18 @@ def check_blas(
                 fail(spec, name, "is 0; only an input vector may have increment 0")
     for name, available in (lengths or {}).items():
         offset = (offsets or {}).get(name, 0)
-        needed = offset + _span(spec, _operand_named(spec, name), given, arguments, layout)
+        needed = offset + _span(spec, _operand_named(spec, name), given, sizes, layout)
         if offset < 0 or needed > available:
             fail(spec, name, f"needs {needed} elements (offset {offset}) but has {available}")
+
+
+def _operation_sizes(
+    spec: Spec, options: Mapping[str, str], arguments: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """The arguments with sizes as the Spec has them: those of op(A), not of A as stored."""
+    if not spec.stored_sizes or options["trans"] == "N":
+        return arguments
+    return {**arguments, "m": arguments.get("n"), "n": arguments.get("m")}
 
 
 def _integer(spec: Spec, name: str, value: Any) -> Any:

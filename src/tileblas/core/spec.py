@@ -8,6 +8,8 @@ from typing import Any
 
 from tileblas.core.dtypes import DTYPES, DType
 
+TRANS = "NTC"  # letters of a transpose option: none, transpose, conjugate transpose
+
 
 @dataclass(frozen=True)
 class Arg:
@@ -15,6 +17,7 @@ class Arg:
 
     `role`: "in" is read, "inout" is read and written in place, "new" is always a new result.
     `optional`: a new array is made when none is given. `trans`: the option that swaps the axes.
+    `real`: it holds real numbers of the operands' precision, where they are complex (a norm).
     """
 
     name: str
@@ -22,6 +25,7 @@ class Arg:
     role: str = "in"
     optional: bool = False
     trans: str | None = None
+    real: bool = False
 
     @property
     def ndim(self) -> int:
@@ -30,6 +34,10 @@ class Arg:
     @property
     def is_output(self) -> bool:
         return self.role != "in"
+
+    def dtype(self, dtype: DType) -> DType:
+        """The element type of this operand in a call on operands of `dtype`."""
+        return DTYPES[dtype.real] if self.real else dtype
 
 
 @dataclass(frozen=True)
@@ -49,7 +57,9 @@ class Spec:
     Fortran routine in order, from which error positions follow. `flops` and `elements` take the
     sizes by name; `elements` counts the elements that must be moved at the least, with
     `read_output` saying whether the output's old value is one of them.
-    `aliasing`: whether an output may be the very view that is an input.
+    `aliasing`: whether an output may be the very view that is an input. `idle_alpha`: the kind of
+    alpha with which a routine without beta leaves its output as it is ("zero" for axpy).
+    `stored_sizes`: Fortran's m and n are those of the matrix as stored (gemv), not of op(A).
     """
 
     name: str
@@ -66,6 +76,8 @@ class Spec:
     options: tuple[Option, ...] = ()
     conj: str = ""  # operand that the routine itself conjugates (dotc: x)
     aliasing: bool = False
+    idle_alpha: str = ""
+    stored_sizes: bool = False
     takes_math: bool = False
     widens: bool = False  # half inputs may meet a float32 output
     dtypes: tuple[str, ...] = tuple(DTYPES)

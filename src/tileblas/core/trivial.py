@@ -5,19 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tileblas.core.call import Problem
+from tileblas.core.spec import Spec
 
 
-def is_noop(problem: Problem) -> bool:
+def is_noop(spec: Spec, problem: Problem) -> bool:
     """Whether the output keeps every old element, or has none.
 
-    An empty output; axpy with n = 0 or alpha = 0; gemm with alpha = 0 or k = 0, and beta = 1.
+    An empty output; axpy with alpha = 0, scal with alpha = 1; gemv and gemm with beta = 1 and
+    alpha = 0 or an empty inner dimension.
     """
     if 0 in problem.batch or 0 in problem.output.shape:
         return True
     beta, _ = problem.scalar("beta")
     if beta != "none":
         return beta == "one" and drops_product(problem)
-    return problem.scalar("alpha")[0] == "zero"
+    return problem.scalar("alpha")[0] == spec.idle_alpha
 
 
 def drops_product(problem: Problem) -> bool:
@@ -30,17 +32,21 @@ def drops_product(problem: Problem) -> bool:
 
 def without_product(problem: Problem) -> Problem:
     """The same problem with an empty inner dimension, so that no backend reads the inputs."""
-    if not drops_product(problem) or len(problem.dims) < 3:
+    if problem.scalar("beta")[0] == "none" or not drops_product(problem):
         return problem
-    m, n, _ = problem.dims
-    a, b = problem.inputs
     # Nothing is read, so the layout of nothing may be the most convenient one.
-    step = -(-n // 16) * 16
+    a, other = problem.inputs
+    n = other.shape[1:]
     return replace(
         problem,
-        dims=(m, n, 0),
+        dims=(*problem.dims[:-1], 0),
         inputs=(
-            replace(a, shape=(m, 0), strides=(16, 1), conj=False),
-            replace(b, shape=(0, n), strides=(step, 1), conj=False),
+            replace(a, shape=(a.shape[0], 0), strides=(16, 1), conj=False),
+            replace(other, shape=(0, *n), strides=_rows_of(n), conj=False),
         ),
     )
+
+
+def _rows_of(n: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides of a vector, or of a matrix with rows of n elements, each 16-element aligned."""
+    return (-(-n[0] // 16) * 16, 1) if n else (1,)

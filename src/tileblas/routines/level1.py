@@ -1,4 +1,4 @@
-"""Level 1: the Specs and plans of dot, dotc, dotu and axpy."""
+"""Level 1: the Specs and plans of dot, dotc, dotu, nrm2, axpy and scal."""
 
 from __future__ import annotations
 
@@ -66,6 +66,16 @@ def plan_dot(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...
         )
 
     return over_batch(problem, splits, make)
+
+
+def plan_nrm2(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...]:
+    """One launch: programs sum scaled squares of block-cyclic shares, the last one combines."""
+    raise NotImplementedError
+
+
+def plan_scal(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...]:
+    """One element-wise launch, x read and written in place."""
+    raise NotImplementedError
 
 
 def plan_axpy(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...]:
@@ -163,6 +173,35 @@ SPECS = (
     ),
     _dot_spec("dotu", "sum_i x_i y_i", f"x is not conjugated.\n{_DOT_NOTES}"),
     Spec(
+        name="nrm2",
+        level=1,
+        formula="sqrt(sum_i |x_i|^2)",
+        notes="""The result is real. n = 0 gives 0. No square overflows or underflows on the way.
+A NaN among the elements gives NaN, else an infinity gives Inf.
+The sum is a fixed tree: the same bits on every run of the same call on the same machine.""",
+        operands=(Arg("x", "n"), Arg("out", "", role="new", real=True)),
+        dims="n",
+        fortran=("n", "x", "incx"),
+        flops=lambda n: 2 * n,
+        elements=lambda n, read_output: n + 1,
+        plan=plan_nrm2,
+    ),
+    Spec(
+        name="scal",
+        level=1,
+        formula="x := alpha x",
+        notes="""alpha = 1 leaves x untouched; alpha = 0 multiplies, so that 0 NaN is NaN.
+A real-typed alpha on complex vectors scales real and imaginary parts separately.""",
+        operands=(Arg("x", "n", role="inout"),),
+        dims="n",
+        fortran=("n", "alpha", "x", "incx"),
+        flops=lambda n: n,
+        elements=lambda n, read_output: 2 * n,
+        plan=plan_scal,
+        scalars=("alpha",),
+        idle_alpha="one",
+    ),
+    Spec(
         name="axpy",
         level=1,
         formula="y := alpha x + y",
@@ -177,5 +216,6 @@ x may be the very view y; any other overlap of the two is refused.""",
         plan=plan_axpy,
         scalars=("alpha",),
         aliasing=True,
+        idle_alpha="zero",
     ),
 )

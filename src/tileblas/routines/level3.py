@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from tileblas.core.call import Problem, View
-from tileblas.core.spec import Arg, Option, Spec
+from tileblas.core.spec import TRANS, Arg, Option, Spec
 from tileblas.routines.binder import (
     Binder,
     keeps_alignment,
@@ -16,8 +16,6 @@ from tileblas.routines.binder import (
 from tileblas.routines.launch import Launch
 from tileblas.tuning.model import ceil_div, choose_gemm
 from tileblas.tuning.table import Table
-
-TRANS = "NTC"
 
 #: The layout of operands whose rows are not all 16-byte aligned: loads are one element wide.
 UNALIGNED = "unaligned"

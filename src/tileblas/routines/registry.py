@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from tileblas.core.spec import Spec
-from tileblas.routines import level1, level3
+from tileblas.routines import level1, level2, level3
 
-ROUTINES: dict[str, Spec] = {spec.name: spec for spec in (*level1.SPECS, *level3.SPECS)}
+ROUTINES: dict[str, Spec] = {
+    spec.name: spec for spec in (*level1.SPECS, *level2.SPECS, *level3.SPECS)
+}
 
 
 def families() -> dict[str, tuple[Spec, ...]]:
