@@ -27,7 +27,7 @@ def check_blas(
     if layout not in ("col", "row"):
         raise BlasError(spec.name, "layout", f"is {layout!r}; it must be 'col' or 'row'")
     given = {option.name: arguments.get(option.name, option.default) for option in spec.options}
-    sizes = arguments
+    sizes: Mapping[str, Any] = arguments
     for name in spec.fortran:
         if name in given:
             given[name] = check_option(spec, name, given[name])
