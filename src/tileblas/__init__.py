@@ -1,6 +1,6 @@
 """tileblas: BLAS for the GPU in Python, on arrays of any library."""
 
-from tileblas.api import axpy, dot, dotc, dotu, gemm, gemv, nrm2, scal
+from tileblas.api import axpy, dot, dotc, dotu, gemm, gemv, nrm2, plan, scal
 from tileblas.errors import BlasError
 from tileblas.settings import backend, options
 
@@ -18,5 +18,6 @@ __all__ = [
     "gemv",
     "nrm2",
     "options",
+    "plan",
     "scal",
 ]

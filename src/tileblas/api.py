@@ -7,11 +7,14 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from tileblas.backends.dispatch import call
+from tileblas.backends.plan import Plan
 from tileblas.core.spec import Spec
 from tileblas.routines.documentation import docstring
 from tileblas.routines.registry import ROUTINES
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_SPECS: dict[Callable[..., Any], Spec] = {}
 
 
 def _public(spec: Spec) -> Callable[[F], F]:
@@ -23,6 +26,7 @@ def _public(spec: Spec) -> Callable[[F], F]:
         if list(inspect.signature(function).parameters) != named:
             raise TypeError(f"{spec.name}: the signature is not that of its Spec: {named}")
         function.__doc__ = docstring(spec)
+        _SPECS[function] = spec
         return function
 
     return decorate
@@ -73,4 +77,27 @@ def gemm(a, b, c=None, *, alpha=1, beta=0, trans_a="N", trans_b="N", math=None, 
     return call(_GEMM, (a, b, c), (alpha, beta), (trans_a, trans_b), math, stream)
 
 
-__all__ = ["axpy", "dot", "dotc", "dotu", "gemm", "gemv", "nrm2", "scal"]
+def plan(function: Callable[..., Any], /, *arrays: Any, **keywords: Any) -> Plan:
+    """A call of `function` made ready: p = plan(gemm, a, b, c); p() repeats it.
+
+    Takes what the routine takes and computes nothing. `p()` works on the arrays of the plan,
+    `p(a, b, c)` on others of the same dtype, shape, strides and device; see `Plan`. Raises what the
+    routine raises for wrong arguments, and TypeError where `function` is no routine of tileblas.
+    """
+    spec = _SPECS.get(function)
+    if spec is None:
+        raise TypeError(f"plan takes a routine of tileblas, such as tileblas.gemm, not {function}")
+    bound = inspect.signature(function).bind(*arrays, **keywords)
+    bound.apply_defaults()
+    given = bound.arguments
+    return Plan(
+        spec,
+        [given[name] for name in spec.argument_names],
+        [given[name] for name in spec.scalars],
+        [given[name] for name in spec.option_names],
+        given.get("math"),
+        given["stream"],
+    )
+
+
+__all__ = ["axpy", "dot", "dotc", "dotu", "gemm", "gemv", "nrm2", "plan", "scal"]

@@ -46,13 +46,14 @@ def frames_below(function) -> int:
 def test_a_repeated_call_is_shallow(routine, monkeypatch):
     depths = []
 
-    def launch(*values):
-        depths.append(frames_below(getattr(tb, routine)))
+    class Launch:
+        def queue(self, *values):
+            depths.append(frames_below(getattr(tb, routine)))
 
     monkeypatch.setattr(ingest, "_pointer_device", lambda pointer: 0)
     monkeypatch.setattr(cuda, "device_table", lambda device: table("sm_90"))
     monkeypatch.setattr(streams, "order_after", lambda stream, operands: None)
-    monkeypatch.setattr(runtime, "prepare", lambda *arguments: launch)
+    monkeypatch.setattr(runtime, "prepare", lambda *arguments: Launch())
     CALLS[routine]()
     CALLS[routine]()
     assert len(depths) == 2
@@ -64,13 +65,13 @@ def test_a_repeated_call_is_shallow(routine, monkeypatch):
 def test_a_repeated_call_is_shallow_on_a_gpu(routine, monkeypatch):
     torch = pytest.importorskip("torch")
     arrays = [torch.ones((8, 8) if routine == "gemm" else 8, device="cuda") for _ in range(2)]
-    function, launch, depths = getattr(tb, routine), runtime.PreparedLaunch.__call__, []
+    function, launch, depths = getattr(tb, routine), runtime.PreparedLaunch.queue, []
 
     def recorded(self, *values):
         depths.append(frames_below(function))
         return launch(self, *values)
 
     function(*arrays)
-    monkeypatch.setattr(runtime.PreparedLaunch, "__call__", recorded)
+    monkeypatch.setattr(runtime.PreparedLaunch, "queue", recorded)
     function(*arrays)
     assert depths[0] <= FRAMES

@@ -13,7 +13,7 @@ from tileblas.arrays import streams
 from tileblas.arrays.ingest import ingest
 from tileblas.arrays.streams import Stream
 from tileblas.core.dtypes import DType, numpy_dtype
-from tileblas.core.operand import HOST, READONLY, Operand
+from tileblas.core.operand import HOST, READONLY, Operand, c_strides
 
 
 def new_array(
@@ -35,8 +35,11 @@ def new_array(
     except Exception as error:
         if not is_out_of_memory(error):
             raise
-        message = f"out of memory: {wanted} bytes asked for a result of shape {shape}, {dtype}"
-        raise MemoryError(message) from error
+        raise MemoryError(_no_memory(wanted, shape, dtype)) from error
+
+
+def _no_memory(wanted: int, shape: tuple[int, ...], dtype: DType) -> str:
+    return f"out of memory: {wanted} bytes asked for a result of shape {shape}, {dtype}"
 
 
 def _empty_numpy(like: Any, shape: tuple[int, ...], dtype: DType) -> Any:
@@ -59,6 +62,70 @@ _EMPTY: dict[str, Callable[[Any, tuple[int, ...], DType], Any]] = {
     "torch": _empty_torch,
     "cupy": _empty_cupy,
 }
+
+
+#: (an array, handle of the current stream) -> a new array and its address.
+Maker = Callable[[Any, int], tuple[Any, int]]
+
+
+def maker(like: Operand, shape: tuple[int, ...], dtype: DType) -> Maker:
+    """What makes results of one kind for repeated calls: as `new_array`, with less on the way."""
+    if like.library == "torch":
+        return _torch_number_maker(like, dtype) if shape == () else _torch_maker(like, shape, dtype)
+
+    model = like._replace(array=None)  # a memory of calls keeps no array alive
+
+    def make(array: Any, handle: int) -> tuple[Any, int]:
+        made = new_array(model._replace(array=array), shape, dtype, None)
+        return made.array, made.pointer
+
+    return make
+
+
+def _torch_maker(like: Operand, shape: tuple[int, ...], dtype: DType) -> Maker:
+    torch = sys.modules["torch"]
+    empty, device, kind = torch.empty_strided, like.array.device, getattr(torch, dtype.name)
+    strides, wanted = c_strides(shape), math.prod(shape) * dtype.itemsize
+
+    def make(array: Any, handle: int) -> tuple[Any, int]:
+        try:
+            made = empty(shape, strides, dtype=kind, device=device)
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            raise MemoryError(_no_memory(wanted, shape, dtype)) from error
+        return made, made.data_ptr()
+
+    return make
+
+
+_NUMBERS = 64  # 0-d results that share one small block
+
+
+def _torch_number_maker(like: Operand, dtype: DType) -> Maker:
+    """0-d results in blocks: making a tensor takes longer than queueing a small kernel.
+
+    Each is a tensor of its own (with its own version count), handed out once. A block belongs to
+    one stream; only the default stream has one, because a captured graph keeps its own memory.
+    """
+    torch = sys.modules["torch"]
+    one = _torch_maker(like, (), dtype)
+    many = _torch_maker(like, (_NUMBERS,), dtype)
+    ready: list[Any] = []
+
+    def make(array: Any, handle: int) -> tuple[Any, int]:
+        if handle:
+            return one(array, handle)
+        try:
+            made = ready.pop()
+        except IndexError:
+            with torch.inference_mode(False):
+                block, _ = many(array, handle)
+                ready.extend([number.data for number in block.unbind()])
+            return make(array, handle)
+        return made, made.data_ptr()
+
+    return make
 
 
 def own_copy(operand: Operand, target: Stream | None) -> Operand:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from tileblas.arrays.ingest import LEGACY_STREAM
@@ -38,13 +38,24 @@ def current(operand: Operand) -> Stream:
     """The stream on which the operand's library works now; the legacy one if it has none."""
     if operand.stream is not None:
         return Stream(_plain(operand.stream))
-    library = sys.modules.get(operand.library)
-    if operand.library == "torch" and library is not None:
-        return Stream(library._C._cuda_getCurrentRawStream(operand.device))
-    if operand.library == "cupy" and library is not None:
-        stream = library.cuda.get_current_stream(operand.device)
-        return Stream(_plain(stream.ptr), stream)
-    return LEGACY
+    reader = CURRENT.get(operand.library)
+    return LEGACY if reader is None else Stream(*reader(operand.device))
+
+
+def _current_torch(device: int) -> tuple[int, None]:
+    return sys.modules["torch"]._C._cuda_getCurrentRawStream(device), None
+
+
+def _current_cupy(device: int) -> tuple[int, Any]:
+    stream = sys.modules["cupy"].cuda.get_current_stream(device)
+    return _plain(stream.ptr), stream
+
+
+#: Libraries that have a current stream on each device: device -> (handle, owner).
+CURRENT: dict[str, Callable[[int], tuple[int, Any]]] = {
+    "torch": _current_torch,
+    "cupy": _current_cupy,
+}
 
 
 def _plain(handle: int) -> int:

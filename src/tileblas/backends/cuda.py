@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,46 +16,57 @@ from tileblas.runtime.driver import driver
 from tileblas.tuning.table import Table, table
 
 
-def runner(spec: Spec, problem: Problem, aligned: bool, device: int) -> Callable[..., None]:
-    """The function that launches `problem` on operands given by name, its kernels loaded."""
-    order = binding_order(problem)
-    launches = spec.plan(problem, device_table(device), aligned)
-    calls = tuple(runtime.prepare(launch, device, order) for launch in launches)
-    slots = [view.slot for view in problem.views]
-    output = problem.output.slot
-    names = [name for name, _, _ in problem.scalars]
+class Runner:
+    """Launches a problem on operands given by name, its kernels loaded.
 
-    def run(
-        operands: Mapping[str, Operand], scalars: Mapping[str, Scalar], stream: Stream | None
+    `launches` take the addresses of `slots`, in this order, then the parts or addresses of scalars.
+    """
+
+    def __init__(self, spec: Spec, problem: Problem, aligned: bool, device: int) -> None:
+        order = binding_order(problem)
+        plan = spec.plan(problem, device_table(device), aligned)
+        self.launches = tuple(runtime.prepare(launch, device, order) for launch in plan)
+        self.slots = tuple(view.slot for view in problem.views)
+        self._output = problem.output.slot
+        self._names = [name for name, _, _ in problem.scalars]
+
+    def __call__(
+        self,
+        operands: Mapping[str, Operand],
+        scalars: Mapping[str, Scalar],
+        stream: Stream | None,
     ) -> None:
-        target = stream or streams.current(operands[output])
-        values: list[Any] = [operands[slot].pointer for slot in slots]
+        target = stream or streams.current(operands[self._output])
+        values: list[Any] = [operands[slot].pointer for slot in self.slots]
         used = list(operands.values())
-        for name in names:
+        for name in self._names:
             scalar = scalars[name]
-            if scalar.operand is None:
-                values += (scalar.value.real, scalar.value.imag)
-            else:
+            if scalar.operand is not None:
                 values.append(scalar.operand.pointer)
                 used.append(scalar.operand)
+            elif scalar.kind == "complex":
+                values += (scalar.value.real, scalar.value.imag)
+            else:
+                values.append(scalar.value.real)
         foreign = [
             o for o in used if o.keep is not None or streams.current(o).handle != target.handle
         ]
         if foreign:
             streams.order_after(target, foreign)
-        for launch in calls:
-            launch(target.handle, target.owner, *values)
+        for launch in self.launches:
+            launch.queue(target.handle, target.owner, tuple(values))
         if foreign:
             streams.hold(target, foreign)
 
-    return run
-
 
 def binding_order(problem: Problem) -> tuple[Any, ...]:
-    """What `run` passes to a launch: operand addresses, then each scalar's parts or address."""
+    """What launches are called with: operand addresses, then each scalar's parts or address."""
     order: list[Any] = [view.slot for view in problem.views]
-    for name, _, dtype in problem.scalars:
-        order += [name] if dtype else [(name, "re"), (name, "im")]
+    for name, kind, dtype in problem.scalars:
+        if dtype:
+            order.append(name)
+        else:
+            order += [(name, part) for part in (("re", "im") if kind == "complex" else ("re",))]
     return tuple(order)
 
 

@@ -1,4 +1,8 @@
-"""From the public call to a backend: arrays -> key -> prepared call, remembered."""
+"""From the public call to a backend: arrays -> key -> prepared call, remembered.
+
+A call is described in full (Operands, Scalars) and its Prepared found or made. What then turns out
+to need no more than addresses is also remembered in `repeated`, which is asked first.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from tileblas.arrays.ingest import ingest
 from tileblas.arrays.results import new_array, own_copy, returned
 from tileblas.arrays.scalars import parse
 from tileblas.arrays.streams import Stream
-from tileblas.backends import select, staging
+from tileblas.backends import repeated, select, staging
 from tileblas.core import check, trivial
 from tileblas.core.call import Scalar
 from tileblas.core.canon import canonical, new_output, result_operand
@@ -47,6 +51,53 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_memo.clear)
 
 
+@dataclass(slots=True)
+class Described:
+    """One call in full: what it is about, what was prepared for it, and where it is to run."""
+
+    spec: Spec
+    operands: list[Operand | None]
+    scalars: dict[str, Scalar]
+    prepared: Prepared
+    target: Stream | None
+
+    def run(self) -> Any:
+        """Make or check the output, compute, and return it."""
+        prepared, spec = self.prepared, self.spec
+        output = _output(prepared, self.operands, self.scalars, self.target)
+        if prepared.run is not None:
+            names = spec.argument_names
+            named = {n: o for n, o in zip(names, self.operands, strict=True) if o is not None}
+            named[spec.output_name] = output
+            prepared.run(named, self.scalars, self.target)
+        return returned(output, fresh=prepared.new_shape is not None)
+
+    def check(self) -> None:
+        """Raise BlasError where a given output meets another operand."""
+        if self.prepared.new_shape is None:
+            _check_meeting(self.prepared, self.operands, self.scalars)
+
+    def remember(
+        self,
+        arrays: Sequence[Any],
+        scalars: Sequence[Any],
+        options: Sequence[Any],
+        math: str | None,
+    ) -> None:
+        """Have calls of this signature take the short path, where they can."""
+        prepared, made = self.prepared, None
+        if prepared.new_shape is not None:
+            made = prepared.new_shape, prepared.dtype
+        repeated.remember(
+            self.spec,
+            (arrays, scalars, options, math),
+            self.operands,
+            self.scalars,
+            made,
+            prepared.run,
+        )
+
+
 def call(
     spec: Spec,
     arrays: Sequence[Any],
@@ -56,7 +107,29 @@ def call(
     stream: Any = None,
 ) -> Any:
     """Run `spec` on `arrays` (in the order of spec.arguments) and return its output."""
-    operands = _ingest(spec, arrays)
+    target = None if stream is None else streams.named(stream)
+    signature = repeated.sign(spec, arrays, scalars, options, math)
+    if signature is not None:
+        known = repeated.find(signature.key)
+        if known is not None:
+            found = known.run(arrays, signature, target)
+            if found is not None:
+                return found
+    described = describe(spec, ingest_all(spec, arrays), scalars, options, math, target)
+    found = described.run()
+    described.remember(arrays, scalars, options, math)
+    return found
+
+
+def describe(
+    spec: Spec,
+    operands: list[Operand | None],
+    scalars: Sequence[Any],
+    options: Sequence[Any],
+    math: str | None,
+    target: Stream | None,
+) -> Described:
+    """Check a call of ingested arrays, and find or make what is prepared for its like."""
     first = operands[0]
     assert first is not None
     dtype = first.dtype
@@ -71,7 +144,6 @@ def call(
     }
     if not all(isinstance(word, str) for word in (*options, "" if math is None else math)):
         check.check_options(spec, dict(zip(spec.option_names, options, strict=True)), math)
-    target = None if stream is None else streams.named(stream)
     aligned = not any(o.pointer & 15 for o in operands if o is not None)
     chosen = settings.chosen_backend()
     key = (
@@ -88,13 +160,7 @@ def call(
     if prepared is None:
         prepared = _prepare(spec, operands, values, options, math, chosen, aligned)
         _remember(key, prepared)
-    output = _output(prepared, operands, values, target)
-    if prepared.run is not None:
-        names = spec.argument_names
-        named = {n: o for n, o in zip(names, operands, strict=True) if o is not None}
-        named[spec.output_name] = output
-        prepared.run(named, values, target)
-    return returned(output, fresh=prepared.new_shape is not None)
+    return Described(spec, operands, values, prepared, target)
 
 
 def _remember(key: tuple, prepared: Prepared) -> None:
@@ -104,7 +170,8 @@ def _remember(key: tuple, prepared: Prepared) -> None:
         _memo[key] = prepared
 
 
-def _ingest(spec: Spec, arrays: Sequence[Any]) -> list[Operand | None]:
+def ingest_all(spec: Spec, arrays: Sequence[Any]) -> list[Operand | None]:
+    """The operands of a call; TypeError and BlasError name the argument that is no array."""
     operands: list[Operand | None] = []
     for arg, array in zip(spec.arguments, arrays, strict=True):
         if array is None and arg.optional:
@@ -170,6 +237,18 @@ def _output(
     assert output is not None
     if output.library == "jax":
         return output if prepared.run is None else _immutable(spec, output, target)
+    _check_meeting(prepared, operands, scalars)
+    return output
+
+
+def _check_meeting(
+    prepared: Prepared, operands: Sequence[Operand | None], scalars: Mapping[str, Scalar]
+) -> None:
+    """Compare the output's addresses with the others'; where they meet, ask in which elements."""
+    spec = prepared.spec
+    output = operands[spec.output]
+    if output is None or output.library == "jax":
+        return
     low, high = prepared.reach[spec.output]
     start, end = output.pointer + low, output.pointer + high
     for other, (low, high) in zip(operands, prepared.reach, strict=True):
@@ -180,7 +259,6 @@ def _output(
     for name, scalar in scalars.items():
         if scalar.operand is not None and start <= scalar.operand.pointer < end:
             check.check_scalar_aliasing(spec, name, scalar.operand, output)
-    return output
 
 
 def _immutable(spec: Spec, output: Operand, target: Stream | None) -> Operand:

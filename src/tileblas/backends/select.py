@@ -58,4 +58,4 @@ def runner(
         return interpret.runner(spec, problem)
     from tileblas.backends import cuda
 
-    return cuda.runner(spec, problem, aligned, device)
+    return cuda.Runner(spec, problem, aligned, device)

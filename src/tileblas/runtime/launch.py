@@ -7,6 +7,7 @@ and scalars of one call into a buffer whose address the driver reads the paramet
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 import struct
 import threading
@@ -131,7 +132,7 @@ class Packing:
         ] + list(range(scratch, scratch + SCRATCH_POINTERS))
         # (which value, bytes to add) of each pointer at an offset
         self.moved = [(values.index(a.slot), a.value[1] * a.itemsize) for a in moved]
-        self.pack_into = struct.Struct("<" + "".join(formats)).pack_into
+        self._pack_into = struct.Struct("<" + "".join(formats)).pack_into
         self._initial = bytes(_CELL * len(formats))
         self._initial += struct.pack(
             "<" + "".join(_FORMATS[a.kind] for a in fixed),
@@ -142,6 +143,18 @@ class Packing:
     def frame(self) -> Frame:
         """A new buffer, with the integers in place."""
         return Frame(self._initial, self.cells)
+
+    def pack(self, frame: Frame, values: tuple[Any, ...]) -> None:
+        """Write what changes from call to call; numbers beyond FP32 become infinities."""
+        frame.values = None
+        cells = values
+        if self.moved:
+            cells += tuple([values[index] + offset for index, offset in self.moved])
+        try:
+            self._pack_into(frame.buffer, 0, *cells)
+        except OverflowError:
+            self._pack_into(frame.buffer, 0, *_saturated(cells))
+        frame.values = values
 
 
 def _slot_format(launch: Launch, slot: Any) -> str:
@@ -155,13 +168,14 @@ def _slot_format(launch: Launch, slot: Any) -> str:
 class Frame:
     """A buffer of parameters and the array of pointers to them that cuLaunchKernel takes."""
 
-    __slots__ = ("_pointers", "address", "buffer")
+    __slots__ = ("_pointers", "address", "buffer", "values")
 
     def __init__(self, initial: bytes, cells: Sequence[int]) -> None:
         self.buffer = ctypes.create_string_buffer(initial, len(initial))
         base = ctypes.addressof(self.buffer)
         self._pointers = (ctypes.c_void_p * len(cells))(*(base + _CELL * cell for cell in cells))
         self.address = ctypes.addressof(self._pointers)
+        self.values: tuple[Any, ...] | None = None  # what was packed into it last
 
 
 class PreparedLaunch:
@@ -173,14 +187,13 @@ class PreparedLaunch:
     """
 
     __slots__ = (
-        "_api",
+        "_context",
         "_counters",
+        "_current_context",
         "_device",
         "_driver",
         "_frames",
-        "_grid",
         "_launch_kernel",
-        "_loaded",
         "_packing",
         "_partial_bytes",
         "_spaces",
@@ -193,56 +206,56 @@ class PreparedLaunch:
         if launch.grid < 1:
             raise ValueError(f"{launch.kernel}: a grid of {launch.grid} blocks")
         self.launch = launch
-        self._loaded = loaded
         self._device = device
         self._packing = packing
         self._spaces = spaces
         self._driver = spaces.driver
-        self._api = spaces.driver.api
-        self._launch_kernel = self._api.cuLaunchKernel
-        self._grid = launch.grid
+        self._context = loaded.context
+        self._current_context = spaces.driver.api.cuCtxGetCurrent
+        # What is left to say at a launch: the stream and the parameters.
+        self._launch_kernel = functools.partial(
+            spaces.driver.api.cuLaunchKernel,
+            loaded.function,
+            launch.grid, 1, 1,
+            loaded.threads, 1, 1,
+            loaded.shared,
+        )  # fmt: skip
         self._partial_bytes, self._counters = launch.partial_bytes, launch.counters
         self._frames: list[Frame] = []
 
     def __call__(self, stream: int, owner: Any, *values: Any) -> None:
+        self.queue(stream, owner, values)
+
+    def queue(self, stream: int, owner: Any, values: tuple[Any, ...]) -> None:
+        """The call itself. The very tuple of the last call is known to be packed already."""
         if fork.lost:
             fork.check()
-        if self._api.cuCtxGetCurrent()[1] != self._loaded.context:
+        if self._current_context()[1] != self._context:
             with self._driver.current(self._device):
-                return self(stream, owner, *values)
+                return self.queue(stream, owner, values)
         stream = stream or LEGACY_STREAM
         if not self._packing.uses_workspace:
-            return self._queue(stream, values)
+            return self._launch(stream, values)
         space = self._spaces.acquire(
             self._device, stream, owner, self._partial_bytes, self._counters
         )
         try:
-            self._queue(stream, (*values, space.partial, space.arrived))
+            self._launch(stream, (*values, space.partial, space.arrived))
         except BaseException:
             space.dirty = True
             raise
         finally:
             space.release()
 
-    def _queue(self, stream: int, values: tuple[Any, ...]) -> None:
-        packing, loaded = self._packing, self._loaded
-        if packing.moved:
-            values += tuple([values[index] + offset for index, offset in packing.moved])
+    def _launch(self, stream: int, values: tuple[Any, ...]) -> None:
         try:
             frame = self._frames.pop()
         except IndexError:
-            frame = packing.frame()
+            frame = self._packing.frame()
         try:
-            try:
-                packing.pack_into(frame.buffer, 0, *values)
-            except OverflowError:
-                packing.pack_into(frame.buffer, 0, *_saturated(values))
-            code = self._launch_kernel(
-                loaded.function,
-                self._grid, 1, 1,
-                loaded.threads, 1, 1,
-                loaded.shared, stream, frame.address, 0,
-            )[0]  # fmt: skip
+            if frame.values is not values:
+                self._packing.pack(frame, values)
+            code = self._launch_kernel(stream, frame.address, 0)[0]
         finally:
             self._frames.append(frame)
         if code:

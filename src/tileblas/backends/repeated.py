@@ -1,0 +1,278 @@
+"""Repeated calls on device arrays: signature -> launches, with nothing in between but addresses.
+
+A signature is what decides a plan, in the words of the array library itself (`layouts`), and the
+addresses and numbers that do not. Only calls of the plain kind are remembered: all arrays of torch
+or all of CuPy, on one device and on its current stream, with ordinary numbers or device scalars.
+Everything else, and every error, belongs to the full path of `dispatch`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from tileblas.arrays import layouts, streams
+from tileblas.arrays.layouts import READERS
+from tileblas.arrays.results import Maker, maker
+from tileblas.arrays.streams import Stream
+from tileblas.core.call import Scalar
+from tileblas.core.dtypes import DType
+from tileblas.core.operand import HOST, Operand
+from tileblas.core.overlap import byte_reach
+from tileblas.core.spec import Spec
+
+Queue = Callable[[int, Any, tuple[Any, ...]], None]
+
+#: Signatures remembered before the oldest is dropped.
+_REMEMBERED = 4096
+
+# Between these, a number's rounding to FP32 is neither 0 nor infinite.
+_TINY, _HUGE = 1e-30, 1e30
+
+
+class Signature(NamedTuple):
+    """What decides the plan (`key`), the operands' addresses, the numbers or their addresses."""
+
+    key: tuple[Hashable, ...]
+    pointers: list[int]
+    numbers: list[Any]
+
+
+def sign(
+    spec: Spec,
+    arrays: Sequence[Any],
+    scalars: Sequence[Any],
+    options: Sequence[Any],
+    math_name: str | None,
+) -> Signature | None:
+    """The signature of a call; None where an array or a number is not of the plain kind."""
+    key: list[Hashable] = [spec.name, options, math_name]
+    pointers: list[int] = []
+    numbers: list[Any] = []
+    bits = 0
+    try:
+        for array in arrays:
+            layout, pointer = READERS[type(array)](array)
+            key.append(layout)
+            pointers.append(pointer)
+            bits |= pointer
+        for value in scalars:
+            kind = type(value)
+            if kind is int or kind is float:
+                key.append(_kind(value))
+                numbers.append(value)
+            elif kind is complex:
+                key.append(_complex_kind(value))
+                numbers += (value.real, value.imag)
+            else:
+                layout, pointer = READERS[kind](value)
+                key.append(layout)
+                numbers.append(pointer)
+    except Exception:  # no reader, no plain number, an array that refuses: the full path says what
+        return None
+    key.append(bits & 15 == 0)
+    return Signature(tuple(key), pointers, numbers)
+
+
+def _kind(value: float) -> str:
+    """The kind of a real number, as `Scalar` has it; ValueError where rounding may change it."""
+    if value == 1:
+        return "one"
+    if _TINY < abs(value) < _HUGE:
+        return "real"
+    if value == 0 and math.copysign(1, value) > 0:
+        return "zero"
+    raise ValueError
+
+
+def _complex_kind(value: complex) -> str:
+    """The kind of a complex number; ValueError where rounding may change it, and for 0 and 1."""
+    kinds = _kind(value.real), _kind(value.imag)
+    if kinds in (("zero", "zero"), ("one", "zero")):
+        raise ValueError
+    return "complex"
+
+
+class Span(NamedTuple):
+    """Bytes from `low` to `high` after the address at `place` among pointers, or among numbers."""
+
+    of_number: bool
+    place: int
+    low: int
+    high: int
+
+
+class Repeated:
+    """The launches of one signature: `run` binds addresses, checks what they decide, and queues."""
+
+    __slots__ = (
+        "_current",
+        "_device",
+        "_last",
+        "_made",
+        "_others",
+        "_output",
+        "_pick",
+        "_queues",
+        "_written",
+    )
+
+    def __init__(
+        self,
+        spec: Spec,
+        output: Operand,
+        queues: tuple[Queue, ...],
+        slots: Sequence[str],
+        written: Span,
+        others: tuple[Span, ...],
+        made: Maker | None,
+    ) -> None:
+        names = [arg.name for arg in spec.operands]
+        self._output = spec.output
+        self._device = output.device
+        self._current = streams.CURRENT[output.library]
+        self._queues = queues
+        self._pick = _picker([names.index(slot) for slot in slots])
+        self._written, self._others = written, others
+        self._made = made
+        self._last: tuple[list[int], list[Any], tuple[Any, ...]] | None = None
+
+    def run(
+        self,
+        arrays: Sequence[Any],
+        signature: tuple[Any, list[int], list[Any]],
+        target: Stream | None = None,
+    ) -> Any:
+        """Queue the launches and return the output.
+
+        None where the full path has to look: operands have come to meet, or `target` is not the
+        stream on which they are produced.
+        """
+        _, pointers, numbers = signature
+        handle, owner = self._current(self._device)
+        if target is not None and target.handle != handle:
+            return None
+        if self._made is not None:
+            result, address = self._made(arrays[0], handle)
+            pointers[self._output :] = (address,)
+            values = (*self._pick(pointers), *numbers)
+        else:
+            result = arrays[self._output]
+            found = self.values(pointers, numbers)
+            if found is None:
+                return None
+            values = found
+        for queue in self._queues:
+            queue(handle, owner, values)
+        return result
+
+    def values(self, pointers: list[int], numbers: list[Any]) -> tuple[Any, ...] | None:
+        """What the launches are called with; for what the last call had, the very tuple again.
+
+        None where the output's addresses meet those of another operand.
+        """
+        last = self._last
+        if last is not None and last[0] == pointers and last[1] == numbers:
+            return last[2]
+        start = pointers[self._output] + self._written.low
+        end = pointers[self._output] + self._written.high
+        for of_number, place, low, high in self._others:
+            address = (numbers if of_number else pointers)[place]
+            if address + low < end and start < address + high:
+                return None
+        values = (*self._pick(pointers), *numbers)
+        self._last = pointers, numbers, values
+        return values
+
+
+def _picker(indices: list[int]) -> Callable[[Sequence[int]], tuple[int, ...]]:
+    """The function that picks the items at `indices`, as a tuple."""
+    if len(indices) == 1:
+        (index,) = indices
+        return lambda items: (items[index],)
+    return itemgetter(*indices)
+
+
+_repeated: dict[tuple[Hashable, ...], Repeated] = {}
+_remembering = threading.Lock()
+
+# Launches are of the parent's driver, which a forked child cannot use.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_repeated.clear)
+
+find = _repeated.get
+
+
+def remember(
+    spec: Spec,
+    call: tuple[Sequence[Any], Sequence[Any], Sequence[Any], str | None],
+    operands: Sequence[Operand | None],
+    scalars: Mapping[str, Scalar],
+    result: tuple[tuple[int, ...], DType] | None,
+    run: Any,
+) -> None:
+    """Remember a call that the full path has made, where it is of the plain kind.
+
+    `call` is what `sign` takes after the spec; `result` is shape and type of a new output; `run`
+    is the backend's runner, None where there was nothing to do.
+    """
+    given = [o for o in operands if o is not None]
+    on_device = [s.operand for s in scalars.values() if s.operand is not None]
+    first = given[0]
+    if first.device == HOST or any(o.library != first.library for o in (*given, *on_device)):
+        return
+    for operand in (*given, *on_device):
+        layouts.learn(operand)
+    signature = sign(spec, *call)
+    if signature is None or signature.key in _repeated or not _agrees(signature, call, scalars):
+        return
+    output = first if result is not None else operands[spec.output]
+    assert output is not None
+    known = Repeated(
+        spec,
+        output,
+        tuple(launch.queue for launch in run.launches) if run else (),
+        run.slots if run else (spec.output_name,),
+        _span(output, spec.output),
+        _spans(spec, operands, scalars),
+        maker(output, *result) if result is not None else None,
+    )
+    with _remembering:
+        if len(_repeated) >= _REMEMBERED:
+            del _repeated[next(iter(_repeated))]
+        _repeated[signature.key] = known
+
+
+def _agrees(signature: Signature, call: tuple, scalars: Mapping[str, Scalar]) -> bool:
+    """Whether the numbers are of the kinds that were planned for: rounding can make a 1 of 1.1."""
+    arrays = call[0]
+    kinds = signature.key[3 + len(arrays) : -1]
+    return all(
+        kind == scalar.kind or scalar.operand is not None
+        for kind, scalar in zip(kinds, scalars.values(), strict=True)
+    )
+
+
+def _span(operand: Operand, place: int, of_number: bool = False) -> Span:
+    return Span(of_number, place, *byte_reach(operand))
+
+
+def _spans(
+    spec: Spec, operands: Sequence[Operand | None], scalars: Mapping[str, Scalar]
+) -> tuple[Span, ...]:
+    """The spans of all operands but the output, and of device scalars."""
+    spans = [
+        _span(operand, index)
+        for index, operand in enumerate(operands)
+        if operand is not None and index != spec.output
+    ]
+    place = 0
+    for scalar in scalars.values():
+        if scalar.operand is not None:
+            spans.append(_span(scalar.operand, place, of_number=True))
+        place += 2 if scalar.kind == "complex" else 1
+    return tuple(spans)
