@@ -9,6 +9,7 @@ objects, since turning those into ours would cost more than all else.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from operator import attrgetter, methodcaller
 from typing import Any
 
 from tileblas.core.operand import Operand
@@ -46,17 +47,9 @@ def _cupy(array: Any) -> tuple[Hashable, int]:
     return ("cupy", array.dtype, array.shape, array.strides, memory.device_id), memory.ptr
 
 
-def _torch_address(array: Any) -> int:
-    return array.data_ptr()
-
-
-def _cupy_address(array: Any) -> int:
-    return array.data.ptr
-
-
 _BY_LIBRARY: dict[str, tuple[Reader, Address]] = {
-    "torch": (_torch, _torch_address),
-    "cupy": (_cupy, _cupy_address),
+    "torch": (_torch, methodcaller("data_ptr")),
+    "cupy": (_cupy, attrgetter("data.ptr")),
 }
 
 #: By exact type. Arrays of other libraries are not in these: they are ingested each time.

@@ -111,19 +111,19 @@ def _torch_number_maker(like: Operand, dtype: DType) -> Maker:
     torch = sys.modules["torch"]
     one = _torch_maker(like, (), dtype)
     many = _torch_maker(like, (_NUMBERS,), dtype)
-    ready: list[Any] = []
+    ready: list[tuple[Any, int]] = []
 
     def make(array: Any, handle: int) -> tuple[Any, int]:
         if handle:
             return one(array, handle)
         try:
-            made = ready.pop()
+            return ready.pop()
         except IndexError:
             with torch.inference_mode(False):
-                block, _ = many(array, handle)
-                ready.extend([number.data for number in block.unbind()])
+                block, start = many(array, handle)
+                numbers = [number.data for number in block.unbind()]
+            ready.extend((x, start + i * dtype.itemsize) for i, x in enumerate(numbers))
             return make(array, handle)
-        return made, made.data_ptr()
 
     return make
 

@@ -38,24 +38,35 @@ def current(operand: Operand) -> Stream:
     """The stream on which the operand's library works now; the legacy one if it has none."""
     if operand.stream is not None:
         return Stream(_plain(operand.stream))
-    reader = CURRENT.get(operand.library)
+    reader = current_of(operand.library)
     return LEGACY if reader is None else Stream(*reader(operand.device))
 
 
-def _current_torch(device: int) -> tuple[int, None]:
-    return sys.modules["torch"]._C._cuda_getCurrentRawStream(device), None
+Current = Callable[[int], tuple[int, Any]]
 
 
-def _current_cupy(device: int) -> tuple[int, Any]:
-    stream = sys.modules["cupy"].cuda.get_current_stream(device)
-    return _plain(stream.ptr), stream
+def _of_torch() -> Current:
+    handle = sys.modules["torch"]._C._cuda_getCurrentRawStream
+    return lambda device: (handle(device), None)
 
 
-#: Libraries that have a current stream on each device: device -> (handle, owner).
-CURRENT: dict[str, Callable[[int], tuple[int, Any]]] = {
-    "torch": _current_torch,
-    "cupy": _current_cupy,
-}
+def _of_cupy() -> Current:
+    stream = sys.modules["cupy"].cuda.get_current_stream
+
+    def current(device: int) -> tuple[int, Any]:
+        found = stream(device)
+        return _plain(found.ptr), found
+
+    return current
+
+
+_CURRENT: dict[str, Callable[[], Current]] = {"torch": _of_torch, "cupy": _of_cupy}
+
+
+def current_of(library: str) -> Current | None:
+    """device -> (handle, owner) of the current stream, None for a library without such streams."""
+    make = _CURRENT.get(library)
+    return make() if make is not None and library in sys.modules else None
 
 
 def _plain(handle: int) -> int:

@@ -110,7 +110,7 @@ def call(
     target = None if stream is None else streams.named(stream)
     signature = repeated.sign(spec, arrays, scalars, options, math)
     if signature is not None:
-        known = repeated.find(signature.key)
+        known = repeated.find(signature[0])
         if known is not None:
             found = known.run(arrays, signature, target)
             if found is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 from tileblas.arrays import streams
@@ -49,25 +50,27 @@ class Plan:
         """Take the short path of repeated calls where the arrays allow it."""
         described.remember(self._arrays, *self._rest)
         signature = repeated.sign(self._spec, self._arrays, *self._rest)
-        known = repeated.find(signature.key) if signature else None
+        known = repeated.find(signature[0]) if signature else None
         if signature is None or known is None:
             return
-        self._known, self._signature = known, signature
+        # The plan's own, so that no other call changes the values that it had last.
+        self._known = copy(known)
+        self._key, self._pointers, self._numbers = signature
         self._addresses = [(ADDRESSES[type(array)], array) for array in self._arrays]
 
     def __call__(self, *arrays: Any) -> Any:
-        if self._known is None:
+        known = self._known
+        if known is None:
             return self._in_full(arrays or self._arrays)
         if not arrays:
             pointers = [address(array) for address, array in self._addresses]
-            key, planned, numbers = self._signature
-            if pointers == planned:
-                found = self._known.run(self._arrays, (key, pointers, numbers), self._target)
+            if pointers == self._pointers:
+                found = known.run(self._arrays, (self._key, pointers, self._numbers), self._target)
                 return self._in_full(self._arrays) if found is None else found
             arrays = self._arrays  # one has been given other memory since: look at all again
         signature = repeated.sign(self._spec, arrays, *self._rest)
-        if signature is not None and signature.key == self._signature.key:
-            found = self._known.run(arrays, signature, self._target)
+        if signature is not None and signature[0] == self._key:
+            found = known.run(arrays, signature, self._target)
             if found is not None:
                 return found
         return self._in_full(arrays)

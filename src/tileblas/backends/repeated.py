@@ -34,12 +34,8 @@ _REMEMBERED = 4096
 _TINY, _HUGE = 1e-30, 1e30
 
 
-class Signature(NamedTuple):
-    """What decides the plan (`key`), the operands' addresses, the numbers or their addresses."""
-
-    key: tuple[Hashable, ...]
-    pointers: list[int]
-    numbers: list[Any]
+#: What decides the plan, the operands' addresses, the numbers (or addresses of device scalars).
+Signature = tuple[tuple[Hashable, ...], list[int], list[Any]]
 
 
 def sign(
@@ -63,10 +59,13 @@ def sign(
         for value in scalars:
             kind = type(value)
             if kind is int or kind is float:
-                key.append(_kind(value))
+                if value == 1:
+                    key.append("one")
+                else:
+                    key.append("real" if _TINY < abs(value) < _HUGE else _zero(value))
                 numbers.append(value)
             elif kind is complex:
-                key.append(_complex_kind(value))
+                key.append(_complex(value))
                 numbers += (value.real, value.imag)
             else:
                 layout, pointer = READERS[kind](value)
@@ -75,24 +74,22 @@ def sign(
     except Exception:  # no reader, no plain number, an array that refuses: the full path says what
         return None
     key.append(bits & 15 == 0)
-    return Signature(tuple(key), pointers, numbers)
+    return tuple(key), pointers, numbers
 
 
-def _kind(value: float) -> str:
-    """The kind of a real number, as `Scalar` has it; ValueError where rounding may change it."""
-    if value == 1:
-        return "one"
-    if _TINY < abs(value) < _HUGE:
-        return "real"
+def _zero(value: float) -> str:
+    """The kind "zero" for 0; ValueError for -0, and what FP32 may not tell from 0 or infinity."""
     if value == 0 and math.copysign(1, value) > 0:
         return "zero"
     raise ValueError
 
 
-def _complex_kind(value: complex) -> str:
+def _complex(value: complex) -> str:
     """The kind of a complex number; ValueError where rounding may change it, and for 0 and 1."""
-    kinds = _kind(value.real), _kind(value.imag)
-    if kinds in (("zero", "zero"), ("one", "zero")):
+    if value == 1:
+        raise ValueError
+    small = [part for part in (value.real, value.imag) if not _TINY < abs(part) < _HUGE]
+    if len([_zero(part) for part in small]) == 2:
         raise ValueError
     return "complex"
 
@@ -134,7 +131,7 @@ class Repeated:
         names = [arg.name for arg in spec.operands]
         self._output = spec.output
         self._device = output.device
-        self._current = streams.CURRENT[output.library]
+        self._current = _current(output.library)
         self._queues = queues
         self._pick = _picker([names.index(slot) for slot in slots])
         self._written, self._others = written, others
@@ -144,7 +141,7 @@ class Repeated:
     def run(
         self,
         arrays: Sequence[Any],
-        signature: tuple[Any, list[int], list[Any]],
+        signature: Signature,
         target: Stream | None = None,
     ) -> Any:
         """Queue the launches and return the output.
@@ -162,31 +159,34 @@ class Repeated:
             values = (*self._pick(pointers), *numbers)
         else:
             result = arrays[self._output]
-            found = self.values(pointers, numbers)
-            if found is None:
+            last = self._last
+            if last is not None and last[0] == pointers and last[1] == numbers:
+                values = last[2]  # the very tuple, which the launches know to be packed
+            elif self._meets(pointers, numbers):
                 return None
-            values = found
+            else:
+                values = (*self._pick(pointers), *numbers)
+                self._last = pointers, numbers, values
         for queue in self._queues:
             queue(handle, owner, values)
         return result
 
-    def values(self, pointers: list[int], numbers: list[Any]) -> tuple[Any, ...] | None:
-        """What the launches are called with; for what the last call had, the very tuple again.
-
-        None where the output's addresses meet those of another operand.
-        """
-        last = self._last
-        if last is not None and last[0] == pointers and last[1] == numbers:
-            return last[2]
+    def _meets(self, pointers: list[int], numbers: list[Any]) -> bool:
+        """Whether the addresses of the output and of another operand meet."""
         start = pointers[self._output] + self._written.low
         end = pointers[self._output] + self._written.high
         for of_number, place, low, high in self._others:
             address = (numbers if of_number else pointers)[place]
             if address + low < end and start < address + high:
-                return None
-        values = (*self._pick(pointers), *numbers)
-        self._last = pointers, numbers, values
-        return values
+                return True
+        return False
+
+
+def _current(library: str) -> streams.Current:
+    """The reader of the current stream of a library that `layouts` knows: all these have one."""
+    found = streams.current_of(library)
+    assert found is not None
+    return found
 
 
 def _picker(indices: list[int]) -> Callable[[Sequence[int]], tuple[int, ...]]:
@@ -228,7 +228,10 @@ def remember(
     for operand in (*given, *on_device):
         layouts.learn(operand)
     signature = sign(spec, *call)
-    if signature is None or signature.key in _repeated or not _agrees(signature, call, scalars):
+    if signature is None or not _agrees(signature, call, scalars):
+        return
+    key = signature[0]
+    if key in _repeated:
         return
     output = first if result is not None else operands[spec.output]
     assert output is not None
@@ -244,13 +247,13 @@ def remember(
     with _remembering:
         if len(_repeated) >= _REMEMBERED:
             del _repeated[next(iter(_repeated))]
-        _repeated[signature.key] = known
+        _repeated[key] = known
 
 
 def _agrees(signature: Signature, call: tuple, scalars: Mapping[str, Scalar]) -> bool:
     """Whether the numbers are of the kinds that were planned for: rounding can make a 1 of 1.1."""
     arrays = call[0]
-    kinds = signature.key[3 + len(arrays) : -1]
+    kinds = signature[0][3 + len(arrays) : -1]
     return all(
         kind == scalar.kind or scalar.operand is not None
         for kind, scalar in zip(kinds, scalars.values(), strict=True)

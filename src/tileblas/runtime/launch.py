@@ -197,6 +197,7 @@ class PreparedLaunch:
         "_packing",
         "_partial_bytes",
         "_spaces",
+        "_uses_workspace",
         "launch",
     )
 
@@ -208,6 +209,7 @@ class PreparedLaunch:
         self.launch = launch
         self._device = device
         self._packing = packing
+        self._uses_workspace = packing.uses_workspace
         self._spaces = spaces
         self._driver = spaces.driver
         self._context = loaded.context
@@ -234,8 +236,11 @@ class PreparedLaunch:
             with self._driver.current(self._device):
                 return self.queue(stream, owner, values)
         stream = stream or LEGACY_STREAM
-        if not self._packing.uses_workspace:
-            return self._launch(stream, values)
+        if self._uses_workspace:
+            return self._with_workspace(stream, owner, values)
+        self._launch(stream, values)
+
+    def _with_workspace(self, stream: int, owner: Any, values: tuple[Any, ...]) -> None:
         space = self._spaces.acquire(
             self._device, stream, owner, self._partial_bytes, self._counters
         )
@@ -248,8 +253,9 @@ class PreparedLaunch:
             space.release()
 
     def _launch(self, stream: int, values: tuple[Any, ...]) -> None:
+        frames = self._frames
         try:
-            frame = self._frames.pop()
+            frame = frames.pop()
         except IndexError:
             frame = self._packing.frame()
         try:
@@ -257,7 +263,7 @@ class PreparedLaunch:
                 self._packing.pack(frame, values)
             code = self._launch_kernel(stream, frame.address, 0)[0]
         finally:
-            self._frames.append(frame)
+            frames.append(frame)
         if code:
             raise self._failure(code)
 
