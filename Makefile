@@ -3,8 +3,8 @@
 #
 #   make demo          the main job: benchmark, and principal components of handwritten digits
 #   make test          linter, types, and every test lane that needs no GPU
-#   make test-gpu      the GPU tests, then `tileblas check` on the GPU
-#   make bench-gpu     timings beside cuBLAS, written to results/
+#   make test-gpu      `tileblas check` on the GPU, the GPU tests, compute-sanitizer; a table last
+#   make bench-gpu     timings beside cuBLAS, of calls and of staging, written to results/
 #   make lint types    the linter; the type checker
 #   make readme        rewrite the generated table of the README
 #   make wheel         build dist/tileblas-*.whl
@@ -13,6 +13,7 @@
 #   ENV=active         use the packages that this Python has, install nothing
 #   CUDA=12            for drivers older than CUDA 13
 #   JOBS=8             test processes at a time, 2 by default
+#   STAGES="pytest sanitizer"   parts of test-gpu or bench-gpu; tests/gpu/lane.py lists them
 
 PYTHON ?= python3
 ENV    ?= .venv
@@ -76,11 +77,11 @@ test-newest: .venv-newest/installed
 
 test-gpu: $(READY)
 	@echo "== tests: GPU"
-	$(PY) -m tileblas check --backend cuda
-	$(PY) -m pytest -m gpu
+	$(PY) tests/gpu/lane.py $(or $(STAGES),test)
 
 bench-gpu: $(READY)
-	$(PY) -m tileblas bench --backend cuda --csv results
+	@echo "== timings: GPU"
+	$(PY) tests/gpu/lane.py $(or $(STAGES),bench)
 
 readme: $(READY)
 	$(PY) tests/project/test_readme.py

@@ -23,6 +23,17 @@ def with_torch() -> None:
     tb.axpy(x, y, alpha=1 / tb.dot(x, x))
     print("x . y:", tb.dot(x, y).item())
 
+    # Power iteration stays there too: x := A^T A x, divided by its length.
+    x = torch.ones(500, device="cuda")
+    for _ in range(10):
+        x = tb.gemv(a, tb.gemv(a, x), trans="T")
+        tb.scal(x, alpha=1 / tb.nrm2(x))
+    print("largest singular value, about:", tb.nrm2(tb.gemv(a, x)).item())
+
+    # A call made ready: p() repeats it with less on the host, p(a, b, c) takes others alike.
+    p = tb.plan(tb.gemm, a, b, c)
+    p()
+
     # A stream of one's own.
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())

@@ -25,6 +25,11 @@ assert not wide[:, 1::2].any()
 x, ones = np.arange(5.0), np.broadcast_to(1.0, 5)
 print("sum of 0..4 by dot:", tb.dot(x[::-1], ones))
 
+# y := alpha op(A) x + beta y, then y / |y|, in place.
+y = tb.gemv(a, np.ones(4), trans="T")
+tb.scal(y, alpha=1 / tb.nrm2(y))
+print("length of y:", round(float(tb.nrm2(y)), 12))
+
 # y := alpha x + y, along the last axis of stacks of vectors.
 y = np.ones((3, 5))
 tb.axpy(x, y[1], alpha=0.5)

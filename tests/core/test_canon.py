@@ -17,6 +17,7 @@ from tileblas.routines.level1 import elementwise
 from tileblas.routines.registry import ROUTINES
 
 GEMM, AXPY, DOTC = ROUTINES["gemm"], ROUTINES["axpy"], ROUTINES["dotc"]
+NRM2, SCAL, GEMV = ROUTINES["nrm2"], ROUTINES["scal"], ROUTINES["gemv"]
 ONE, ZERO, REAL = Scalar("one", 1.0), Scalar("zero"), Scalar("real", 0.5)
 
 
@@ -184,7 +185,7 @@ def test_quick_returns_of_gemm(shape, alpha, beta, noop):
     problem = gemm_problem(
         np.ones((m, k)), np.ones((k, n)), np.ones((m, n)), alpha=alpha, beta=beta
     )
-    assert is_noop(without_product(problem)) is noop
+    assert is_noop(GEMM, without_product(problem)) is noop
 
 
 def test_alpha_zero_leaves_no_inner_dimension_to_read():
@@ -200,3 +201,127 @@ def test_one_row_of_a_column_major_output_is_written_as_a_column():
     problem = gemm_problem(np.ones((1, 3)), np.ones((3, 6)), c)
     assert problem.dims == (6, 1, 3)
     assert problem.output.strides == (4, 0)
+
+
+# ---- nrm2 and scal ------------------------------------------------------------------------------
+
+
+def test_a_norm_is_real_and_its_problem_has_the_type_of_the_vector():
+    x = ingest(np.ones((2, 3), np.complex64))
+    made = result_operand(NRM2.operands[1], (2,), x.dtype)
+    problem = canonical(NRM2, [x], made, (3,), (2,), {}, {})
+    assert (problem.dtype.name, problem.output.dtype.name) == ("complex64", "float32")
+    assert problem.is_complex
+    assert problem.batch == (2,)
+    assert not is_noop(NRM2, problem)
+
+
+def scal_problem(x, alpha=REAL, flags=0) -> Problem:
+    operand = ingest(x)._replace(flags=flags)
+    dims, batch = check_shapes(SCAL, [operand], {})
+    return canonical(SCAL, [operand], None, dims, batch, {}, {"alpha": alpha})
+
+
+def test_scal_reads_what_it_writes():
+    problem = scal_problem(np.ones((2, 5), complex)[:, ::-2])
+    assert problem.inputs == ()
+    assert problem.views == (problem.output,)
+    assert problem.dtype is problem.output.dtype
+    assert problem.output.strides == (-2,)
+
+
+def test_lazy_bits_of_a_scaled_vector():
+    """A sign stays as it is; conjugates ask for the conjugate of alpha."""
+    problem = scal_problem(np.ones(3, complex), flags=CONJ | NEG)
+    assert not problem.negate
+    assert problem.conj_scalars
+    assert not problem.output.conj
+
+
+@pytest.mark.parametrize(
+    ("shape", "alpha", "noop"),
+    [((3,), ONE, True), ((3,), ZERO, False), ((3,), REAL, False), ((0,), ZERO, True)],
+)
+def test_quick_returns_of_scal(shape, alpha, noop):
+    problem = without_product(scal_problem(np.ones(shape), alpha))
+    assert is_noop(SCAL, problem) is noop
+
+
+def test_scal_of_any_contiguous_array_is_one_vector():
+    for x in (np.ones((3, 4, 5)), np.asfortranarray(np.ones((3, 4, 5)))):
+        problem = elementwise(scal_problem(x))
+        assert (problem.dims, problem.batch, problem.output.strides) == ((60,), (), (1,))
+
+
+# ---- gemv ---------------------------------------------------------------------------------------
+
+
+def gemv_problem(a, x, y, trans="N", alpha=ONE, beta=ZERO, flags=(0, 0, 0)) -> Problem:
+    operands = [
+        ingest(v)._replace(flags=f) if v is not None else None
+        for v, f in zip((a, x, y), flags, strict=True)
+    ]
+    options = {"trans": trans}
+    dims, batch = check_shapes(GEMV, operands, options)
+    output = None
+    if y is None:
+        output = result_operand(GEMV.operands[2], (*batch, dims[0]), operands[0].dtype)
+    return canonical(GEMV, operands, output, dims, batch, options, {"alpha": alpha, "beta": beta})
+
+
+@pytest.mark.parametrize("trans", ["N", "T", "C"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_canonical_matrix_vector_product_is_the_product(trans, layout):
+    """Sizes are those of op(A): m results, sums of n."""
+    rng = np.random.default_rng(1)
+    a = rng.integers(-3, 4, (3, 5)) + 1j * rng.integers(-3, 4, (3, 5))
+    x = rng.integers(-3, 4, 5) + 1j * rng.integers(-3, 4, 5)
+    stored = LAYOUTS[layout]({"N": a, "T": a.T, "C": a.conj().T}[trans])
+    problem = gemv_problem(stored, x, np.zeros(3, complex), trans)
+    assert problem.dims == (3, 5)
+    assert problem.inputs[0].slot == "a"
+    np.testing.assert_array_equal(evaluate(problem, {"a": stored, "x": x}), a @ x)
+
+
+def test_a_conjugated_output_of_gemv_conjugates_the_right_hand_side():
+    a = np.ones((2, 2), complex)
+    problem = gemv_problem(a, a[0], a[1].copy(), "C", flags=(0, NEG, CONJ | NEG))
+    assert [v.conj for v in problem.inputs] == [False, True]
+    assert problem.conj_scalars
+    assert not problem.negate
+
+
+def test_stacks_of_gemv_merge_where_every_operand_walks_in_one_stride():
+    problem = gemv_problem(np.ones((4, 5, 2, 3)), np.ones(3), None)
+    assert problem.batch == (20,)
+    assert [v.batch for v in problem.views] == [(6,), (0,), (2,)]
+    problem = gemv_problem(np.ones((2, 3)), np.ones((4, 5, 3)), None)
+    assert [v.batch for v in problem.views] == [(0,), (3,), (2,)]
+
+
+@pytest.mark.parametrize(
+    ("shape", "alpha", "beta", "noop"),
+    [
+        ((2, 3), ONE, ZERO, False),
+        ((0, 3), ONE, REAL, True),
+        ((2, 0), ONE, ONE, True),
+        ((2, 0), ONE, REAL, False),
+        ((2, 0), ONE, ZERO, False),
+        ((2, 3), ZERO, ONE, True),
+        ((2, 3), ZERO, ZERO, False),
+    ],
+)
+@pytest.mark.parametrize("trans", ["N", "T"])
+def test_quick_returns_of_gemv(shape, alpha, beta, noop, trans):
+    m, n = shape
+    a = np.ones((m, n) if trans == "N" else (n, m))
+    problem = gemv_problem(a, np.ones(n), np.ones(m), trans, alpha, beta)
+    assert is_noop(GEMV, without_product(problem)) is noop
+
+
+def test_alpha_zero_leaves_gemv_nothing_to_read():
+    a, x = np.ones((2, 4), complex), np.ones(4, complex)[::-1]
+    problem = without_product(gemv_problem(a, x, np.ones(2, complex), "N", ZERO, REAL))
+    assert problem.dims == (2, 0)
+    assert [v.shape for v in problem.inputs] == [(2, 0), (0,)]
+    assert not any(v.conj for v in problem.inputs)

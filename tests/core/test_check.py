@@ -35,3 +35,20 @@ def test_letters_have_their_defaults():
     with pytest.raises(BlasError) as caught:
         check_blas(GEMM, m=2, n=3, k=4, lda=1, ldb=4, ldc=2)
     assert caught.value.position == 8
+
+
+@pytest.mark.parametrize("letter", ["N", "T", "C"])
+def test_sizes_of_gemv_are_those_of_a_as_stored(letter):
+    """Fortran's m counts the rows of A itself; the Spec's m the rows of op(A)."""
+    call = {"trans": letter, "m": 2, "n": 3, "incx": 1, "incy": 1}
+    check_blas(ROUTINES["gemv"], lda=2, **call)
+    check_blas(ROUTINES["gemv"], "row", lda=3, **call)
+    for layout, lda in (("col", 1), ("row", 2)):
+        with pytest.raises(BlasError, match=str(lda)) as caught:
+            check_blas(ROUTINES["gemv"], layout, lda=lda, **call)
+        assert (caught.value.argument, caught.value.position) == ("lda", 6)
+
+
+def test_other_routines_have_the_sizes_of_the_operation():
+    """gemm's m and k are those of op(A) in Fortran too."""
+    check_blas(GEMM, trans_a="T", m=2, n=3, k=4, lda=4, ldb=4, ldc=2)

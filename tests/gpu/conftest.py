@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,15 @@ import pytest
 from tileblas.runtime.driver import available
 
 _HERE = Path(__file__).parent
+
+# --import-mode=importlib puts no folder on sys.path.
+sys.path.append(str(_HERE))
+
+from gate import Gate  # noqa: E402
+from libraries import LIBRARIES, STREAM_LIBRARIES  # noqa: E402
+
+# JAX would take most of the device for itself when it is first used.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 
 def pytest_collection_modifyitems(items):
@@ -32,3 +43,24 @@ def cupy():
 @pytest.fixture(scope="session")
 def jax():
     return pytest.importorskip("jax")
+
+
+@pytest.fixture(scope="session")
+def gate():
+    return Gate()
+
+
+def _name(kind: type) -> str:
+    return kind.name
+
+
+@pytest.fixture(params=LIBRARIES, ids=_name)
+def library(request):
+    """Each array library in turn."""
+    return request.param()
+
+
+@pytest.fixture(params=STREAM_LIBRARIES, ids=_name)
+def streamed(request):
+    """Each array library that has a current stream in turn."""
+    return request.param()

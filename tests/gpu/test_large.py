@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from libraries import Bare, Torch
+from samples import FORMS, Sample, shapes
 
 import tileblas as tb
+from tileblas.routines.registry import ROUTINES
+
+#: OpenBLAS issues 154 and 173: sums that lost parts, or read past the end.
+TALL = [(4194305, 2, "float64"), (4456448, 1, "float32"), (16777213, 3, "float32")]
 
 
 @pytest.fixture(autouse=True)
@@ -78,12 +84,33 @@ def test_a_batched_output_of_more_than_2_31_elements(torch, batch):
     assert (memory[-4096:] == -7).all()
 
 
-def test_more_batch_members_than_a_grid_axis_holds(torch):
-    a = torch.randint(-3, 4, (65539, 4, 3), device="cuda").float()
-    b = torch.randint(-3, 4, (65539, 3, 5), device="cuda").float()
-    assert torch.equal(tb.gemm(a, b), torch.einsum("bmk,bkn->bmn", a, b))
-    x = torch.randint(-3, 4, (262145, 7), device="cuda").float()
-    assert torch.equal(tb.dot(x, x), (x * x).sum(-1))
+@pytest.mark.parametrize("batch", [65539, 262145])
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_more_batch_members_than_a_grid_axis_holds(torch, form, batch):
+    sample = Sample(form, sizes={"m": 4, "n": 5, "k": 3}, batch=(batch,))
+    library = Torch()
+    sample.check(library.get(sample.run(sample.put(library))))
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_268435459_members_of_one_element(torch, form):
+    """A grid of more than 2^28 programs, where each member has one of its own."""
+    need(torch, 8)
+    batch = 268435459
+    wanted = shapes(form, dict.fromkeys("mnk", 1), (batch,))
+    pattern = torch.tensor([1.0, -2.0, 3.0, 0.0, 2.0], dtype=torch.float16, device="cuda")
+    base = pattern.repeat(batch // 5 + 1)[:batch]
+    arrays = {name: base.clone().view(shape) for name, shape in wanted.items()}
+    scalars = {"alpha": 2.0, "beta": 0.0 if form.new else 3.0}
+    scalars = {name: scalars[name] for name in ROUTINES[form.routine].scalars}
+    found = getattr(tb, form.routine)(**arrays, **scalars).view(-1)
+    alpha, beta = scalars.get("alpha", 1.0), scalars.get("beta", 0.0)
+    expected = {
+        "nrm2": lambda: base.abs(),
+        "scal": lambda: alpha * base,
+        "axpy": lambda: alpha * base + base,
+    }.get(form.routine, lambda: alpha * base * base + beta * base)()
+    assert torch.equal(found, expected)
 
 
 def test_a_long_inner_dimension(torch):
@@ -92,14 +119,117 @@ def test_a_long_inner_dimension(torch):
     assert (tb.gemm(a, a, trans_b="T") == k).all()
 
 
-def test_queued_calls_give_their_memory_back(torch):
-    x = torch.ones(1 << 20, device="cuda")
-    tb.dot(x, x)
+def test_nrm2_of_2_31_elements(torch):
+    need(torch, 9)
+    x = torch.zeros(2**31, device="cuda")
+    assert tb.nrm2(x).item() == 0
+    x[-1] = 3
+    assert tb.nrm2(x).item() == 3
+
+
+def test_scal_of_more_than_2_31_elements(torch):
+    need(torch, 5)
+    x = torch.zeros(2**31 + 3, dtype=torch.float16, device="cuda")
+    x[-1], x[2**31] = 3, 5
+    tb.scal(x, alpha=2)
+    assert (x[-1].item(), x[2**31].item(), x[2**31 - 1].item()) == (6, 10, 0)
+
+
+def vector(torch, n: int, inc: int):
+    """(operand, memory, values): small integers `inc` apart, backwards where it is negative."""
+    step = abs(inc)
+    memory = torch.zeros((n - 1) * step + 1, device="cuda")
+    values = torch.arange(n, device="cuda") % 7 - 3.0
+    laid = memory.as_strided((n,), (step,))
+    laid.copy_(values)
+    if inc > 0:
+        return laid, memory, values
+    last = memory.data_ptr() + 4 * (n - 1) * step
+    return Bare(laid, data=(last, False), strides=(4 * inc,)), memory, values.flip(0)
+
+
+@pytest.mark.parametrize("sign", [1, -1], ids=["forwards", "backwards"])
+@pytest.mark.parametrize(("n", "inc"), [(1048600, 4096), (4, 1073741825), (32, 67108865)])
+def test_increments_that_take_offsets_past_2_31(torch, n, inc, sign):
+    need(torch, 18)
+    x, memory, values = vector(torch, n, sign * inc)
+    dense = torch.arange(n, device="cuda") % 5 - 2.0
     torch.cuda.synchronize()
-    before, _ = torch.cuda.mem_get_info()
-    results = [tb.dot(x, x) for _ in range(500)]
-    assert all(found.item() == 1 << 20 for found in results)
-    del results
+    read = torch.from_dlpack
+    assert read(tb.dot(Bare(dense), x)).item() == (dense * values).sum().item()
+    norm = read(tb.nrm2(x)).item()
+    assert norm == pytest.approx((values.double() ** 2).sum().sqrt().item(), rel=1e-6)
+    y = dense.clone()
+    tb.axpy(x, y, alpha=2)
+    assert torch.equal(y, 2 * values + dense)
+    tb.axpy(dense, x, alpha=3)
+    changed = 3 * dense + values
+    tb.scal(x, alpha=-2)
     torch.cuda.synchronize()
-    after, _ = torch.cuda.mem_get_info()
-    assert before - after < 8 << 20
+    stored = memory.as_strided((n,), (inc,))
+    assert torch.equal(stored if sign > 0 else stored.flip(0), -2 * changed)
+    assert memory.count_nonzero().item() == changed.count_nonzero().item()  # the gaps
+
+
+@pytest.mark.parametrize("order", ["row", "column"])
+@pytest.mark.parametrize(
+    ("m", "n", "lead"), [(3, 3, 1073741825), (128, 128, 16777220), (8192, 4, 262177)]
+)
+def test_leading_dimensions_that_take_offsets_past_2_31(torch, m, n, lead, order):
+    need(torch, 13)
+    memory = torch.zeros((m - 1) * lead + n, device="cuda")
+    laid = memory.as_strided((m, n), (lead, 1))
+    values = (torch.arange(m * n, device="cuda") % 7 - 3.0).view(m, n)
+    laid.copy_(values)
+    a, host = (laid, values.cpu()) if order == "row" else (laid.t(), values.t().cpu())
+    x = torch.ones(host.shape[1], device="cuda")
+    z = torch.ones(host.shape[0], device="cuda")
+    assert torch.equal(tb.gemv(a, x).cpu(), host.sum(1))
+    assert torch.equal(tb.gemv(a, z, trans="T").cpu(), host.sum(0))
+    b = torch.ones(host.shape[1], 5, device="cuda")
+    assert torch.equal(tb.gemm(a, b).cpu(), host @ b.cpu())
+    tb.gemm(z[:, None], x[None, :], a, alpha=2, beta=1)
+    assert torch.equal(a.cpu(), host + 2)
+    assert memory.count_nonzero().item() == (host + 2).count_nonzero().item()
+
+
+@pytest.mark.parametrize("trans", ["N", "T"])
+@pytest.mark.parametrize("order", ["row", "column"])
+def test_gemv_of_a_matrix_of_more_than_2_31_elements(torch, trans, order):
+    need(torch, 10)
+    a = torch.ones((35783, 65133) if order == "row" else (65133, 35783), device="cuda")
+    a = a if order == "row" else a.t()
+    length = 65133 if trans == "N" else 35783
+    found = tb.gemv(a, torch.ones(length, device="cuda"), trans=trans)
+    assert (found == length).all()
+
+
+@pytest.mark.parametrize("trans", ["N", "T"])
+@pytest.mark.parametrize(
+    "shape",
+    [(32000, 11), (81920, 40), (131071, 63), (32, 1536), (3840, 3840), (25020, 25020)],
+    ids=str,
+)
+def test_gemv_of_shapes_that_others_test(torch, shape, trans):
+    """Integers, so that every sum is exact; both orders in memory."""
+    need(torch, 25)
+    for order in ("row", "column"):
+        stored = shape if order == "row" else shape[::-1]
+        a = (torch.arange(stored[0] * stored[1], device="cuda") % 5 - 2.0).view(stored)
+        a = a if order == "row" else a.t()
+        op = a if trans == "N" else a.t()
+        x = torch.arange(op.shape[1], device="cuda") % 3 - 1.0
+        expected = op.double() @ x.double()
+        assert torch.equal(tb.gemv(a, x, trans=trans).double(), expected)
+
+
+@pytest.mark.parametrize(("rows", "columns", "dtype"), TALL)
+def test_transposed_gemv_of_a_tall_matrix(torch, rows, columns, dtype):
+    """One long sum for each of few columns, in column-major and row-major order."""
+    kind = getattr(torch, dtype)
+    x = torch.ones(rows, dtype=kind, device="cuda")
+    for a in (
+        torch.ones(rows, columns, dtype=kind, device="cuda"),
+        torch.ones(columns, rows, dtype=kind, device="cuda").t(),
+    ):
+        assert tb.gemv(a, x, trans="T").tolist() == [rows] * columns

@@ -12,11 +12,12 @@ import ml_dtypes
 import numpy as np
 import triton.language as tl
 
-from tileblas.kernels import elementwise, gemm, reduce
+from tileblas.kernels import elementwise, gemm, matvec, reduce
 
 DTYPES = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
 NUMPY = {name: np.dtype(getattr(ml_dtypes, name, name)) for name in DTYPES}
 COMPUTE = {name: "float64" if name in ("float64", "complex128") else "float32" for name in DTYPES}
+REAL = {"complex64": "float32", "complex128": "float64"}
 UNIT = {"float16": 2**-11, "bfloat16": 2**-8, "float32": 2**-24, "float64": 2**-53}
 UNIT |= {"complex64": UNIT["float32"], "complex128": UNIT["float64"]}
 POINTER_TYPES = {"float16": tl.float16, "bfloat16": tl.uint16, "int32": tl.int32}
@@ -114,6 +115,35 @@ def dot(x, y, *, conj_x=False, conj_y=False, negate=False, splits=1, block=256):
 
 
 @quiet()
+def nrm2(x, *, splits=1, block=256):
+    """nrm2_kernel along the last axis, for up to two batch axes. Counters must end at zero."""
+    outer, inner = two(x.shape[:-1], 1)
+    out = np.full(x.shape[:-1], np.nan, NUMPY[REAL.get(x.dtype.name, x.dtype.name)])
+    partial = np.full(outer * inner * splits * 3, np.nan)
+    arrived = np.zeros(outer * inner, np.int32)
+    reduce.nrm2_kernel[(outer * inner * splits,)](
+        Pointer(x), Pointer(out), Pointer(partial), Pointer(arrived),
+        x.shape[-1], unit(strides(x)[-1]), inner,
+        *batch_strides(x, 1), *batch_strides(out, 0), splits,
+        COMPLEX=x.dtype.kind == "c", BLOCK=block, MAX_SPLITS=16,
+    )  # fmt: skip
+    assert not arrived.any()
+    return out
+
+
+@quiet()
+def scal(x, alpha, *, conj_alpha=False, block=256):
+    """scal_kernel along the last axis, in place in x."""
+    outer, inner = two(x.shape[:-1], 1)
+    blocks = max(1, -(-x.shape[-1] // block))
+    kind, re, im = scalar(alpha)
+    elementwise.scal_kernel[(outer * inner * blocks,)](
+        Pointer(x), re, im, x.shape[-1], unit(strides(x)[-1]), inner, *batch_strides(x, 1), blocks,
+        COMPLEX=x.dtype.kind == "c", CONJ_ALPHA=conj_alpha, ALPHA_KIND=kind, BLOCK=block,
+    )  # fmt: skip
+
+
+@quiet()
 def axpy(x, y, alpha, *, conj_x=False, negate=False, conj_alpha=False, block=256):
     """axpy_kernel along the last axis, in place in y."""
     outer, inner = two(y.shape[:-1], 1)
@@ -148,6 +178,37 @@ def gemm_in_place(
         CONJ_SCALARS=conj_scalars, ALPHA_KIND=alpha_kind, BETA_KIND=beta_kind, MATH=math,
         BLOCK_M=block_m, BLOCK_N=block_n, BLOCK_K=block_k, GROUP_M=2,
     )  # fmt: skip
+
+
+@quiet()
+def gemv_in_place(
+    a, x, y, alpha=1.0, beta=None, *, conj_a=False, conj_x=False, negate=False, conj_scalars=False,
+    splits=1, by_columns=False, blocks=(16, 32),
+):  # fmt: skip
+    """gemv_kernel, in place in y; beta = None is the variant that never reads y.
+
+    Counters must end at zero.
+    """
+    outer, inner = two(y.shape[:-1], 1)
+    m, n = a.shape[-2:]
+    block_m, block_n = blocks
+    row_blocks = -(-m // block_m)
+    alpha_kind, *alpha = scalar(alpha)
+    beta_kind, *beta = ("zero", 0, 0) if beta is None else scalar(beta)
+    groups = outer * inner * row_blocks
+    partial = np.full(groups * splits * block_m * 2, np.nan, COMPUTE[y.dtype.name])
+    arrived = np.zeros(groups, np.int32)
+    a_m, a_n = strides(a)[-2:]
+    matvec.gemv_kernel[(groups * splits,)](
+        Pointer(a), Pointer(x), Pointer(y), Pointer(partial), Pointer(arrived), *alpha, *beta, m, n,
+        unit(a_m) if by_columns else a_m, a_n if by_columns else unit(a_n),
+        *map(unit, (strides(x)[-1], strides(y)[-1])), inner,
+        *batch_strides(a, 2), *batch_strides(x, 1), *batch_strides(y, 1), row_blocks, splits,
+        COMPLEX=y.dtype.kind == "c", CONJ_A=conj_a, CONJ_X=conj_x, NEGATE=negate,
+        CONJ_SCALARS=conj_scalars, ALPHA_KIND=alpha_kind, BETA_KIND=beta_kind,
+        BY_COLUMNS=by_columns, BLOCK_M=block_m, BLOCK_N=block_n,
+    )  # fmt: skip
+    assert not arrived.any()
 
 
 def random(rng, dtype, *shape):
@@ -234,3 +295,19 @@ def assert_close(computed, expected, gauge, terms, dtype, u_out=None):
     np.testing.assert_array_equal(np.isnan(computed), np.isnan(expected))
     error = magnitude(computed - expected)
     assert np.all((error <= bound) | np.isnan(expected)), float(np.nanmax(error / bound))
+
+
+def factor(scalar, dtype, conj):
+    """alpha or beta as the kernel has it: in the compute type, conjugated."""
+    if scalar is None:
+        return wide(0.0)
+    if not isinstance(scalar, np.ndarray):
+        real = np.dtype(COMPUTE[dtype])
+        kind = np.result_type(real, np.complex64) if isinstance(scalar, complex) else real
+        scalar = kind.type(scalar)
+    return wide(scalar).conj() if conj else wide(scalar)
+
+
+def scalar_forms(value, dtype):
+    """The number as a host and as a device scalar."""
+    return [value, np.asarray(value, NUMPY[dtype])]

@@ -53,13 +53,18 @@ def count(operations: collections.Counter, prefix: str) -> int:
     return sum(n for o, n in operations.items() if o == prefix or o.startswith(prefix + "."))
 
 
-def compiled(kernel, dtype, constants, *, cc=90, warps=4, stages=3, aligned=True, extents=()):
-    """The Code of a kernel: `aligned` promises 16-byte operands, strides and the named extents."""
+def compiled(
+    kernel, dtype, constants, *, cc=90, warps=4, stages=3, aligned=True, extents=(), partial=None
+):
+    """The Code of a kernel: `aligned` promises 16-byte operands, strides and the named extents.
+
+    Partial sums are of the compute type, or of the type `partial`.
+    """
     element = ELEMENT[dtype]
     compute = "fp64" if element == "fp64" else "fp32"
     types = dict.fromkeys(OPERANDS, "*" + element)
-    types |= {"partial": "*" + compute, "arrived": "*i32"}
-    types |= dict.fromkeys(("inner", "splits", "blocks"), "i32")
+    types |= {"partial": "*" + (partial or compute), "arrived": "*i32"}
+    types |= dict.fromkeys(("inner", "splits", "blocks", "row_blocks"), "i32")
     types |= dict.fromkeys(("alpha", "alpha_im", "beta", "beta_im"), compute)
     signature, constexprs, attributes = {}, {}, {}
     for i, name in enumerate(kernel.arg_names):
@@ -98,3 +103,15 @@ def gemm_constants(dtype, blocks, *, a="k", b="n", beta="zero", math="ieee"):
     block_m, block_n, block_k = blocks
     return constants | {"MATH": math, "BLOCK_M": block_m, "BLOCK_N": block_n,
                         "BLOCK_K": block_k, "GROUP_M": 8}  # fmt: skip
+
+
+def gemv_constants(dtype, layout, blocks, *, beta="zero"):
+    """Constants of gemv_kernel with A contiguous along its rows, "row", or its columns, "col"."""
+    constants = {"a_m" if layout == "col" else "a_n": 1, "x_inc": 1, "y_inc": 1}
+    constants |= {"alpha_im": 0, "beta_im": 0}
+    if beta == "zero":
+        constants["beta"] = 0
+    constants |= dict.fromkeys(("CONJ_A", "CONJ_X", "NEGATE", "CONJ_SCALARS"), False)
+    constants |= {"COMPLEX": dtype.startswith("complex"), "ALPHA_KIND": "real", "BETA_KIND": beta}
+    block_m, block_n = blocks
+    return constants | {"BY_COLUMNS": layout == "col", "BLOCK_M": block_m, "BLOCK_N": block_n}

@@ -5,9 +5,16 @@ import pytest
 triton = pytest.importorskip("triton")
 pytestmark = pytest.mark.compile
 
-from sass import ITEMSIZE, SHARED_LIMIT, compiled, count, gemm_constants  # noqa: E402
+from sass import (  # noqa: E402
+    ITEMSIZE,
+    SHARED_LIMIT,
+    compiled,
+    count,
+    gemm_constants,
+    gemv_constants,
+)
 
-from tileblas.kernels import elementwise, gemm, reduce  # noqa: E402
+from tileblas.kernels import elementwise, gemm, matvec, reduce  # noqa: E402
 from tileblas.tuning.table import table  # noqa: E402
 
 VERSION = tuple(int(part) for part in triton.__version__.split(".")[:2])
@@ -101,9 +108,22 @@ def axpy_constants(dtype, block):
                     "ALPHA_KIND": "real", "alpha_im": 0, "BLOCK": block}  # fmt: skip
 
 
+def nrm2_constants(dtype, block):
+    return {"x_inc": 1, "COMPLEX": dtype.startswith("complex"), "BLOCK": block, "MAX_SPLITS": 1024}
+
+
+def scal_constants(dtype, block):
+    return {"x_inc": 1, "COMPLEX": dtype.startswith("complex"), "CONJ_ALPHA": False,
+            "ALPHA_KIND": "real", "alpha_im": 0, "BLOCK": block}  # fmt: skip
+
+
 def widest(dtype):
     """The width of the widest load: a pair at a time for complex64, 16 bytes else."""
     return "64" if dtype == "complex64" else "128"
+
+
+def spills(operations):
+    return count(operations, "STL") + count(operations, "LDL")
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -111,7 +131,26 @@ def test_dot_loop_loads_wide_for_any_length(dtype):
     code = compiled(reduce.dot_kernel, dtype, dot_constants(dtype, 16384 // ITEMSIZE[dtype]))
     loop = max(code.loops(), key=lambda operations: count(operations, "LDG"))
     assert count(loop, "LDG") == loop["LDG.E." + widest(dtype)] > 0
-    assert not count(code.operations(), "STL") + count(code.operations(), "LDL")
+    assert not spills(code.operations())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_nrm2_loop_loads_wide_for_any_length(dtype):
+    row = table("sm_90").candidates("nrm2", dtype)[0]
+    constants, shape = nrm2_constants(dtype, row["BLOCK"]), {"warps": row.num_warps}
+    code = compiled(reduce.nrm2_kernel, dtype, constants, partial="fp64", **shape)
+    loop = max(code.loops(), key=lambda operations: count(operations, "LDG"))
+    assert count(loop, "LDG") == loop["LDG.E." + widest(dtype)] > 0
+    assert count(loop, "DFMA")
+    assert not count(loop, "FFMA")
+    assert not spills(code.operations())
+
+
+def test_the_root_of_nrm2_is_rounded_correctly():
+    """Not the approximation of float32, and no scaling of float32 operands by halves."""
+    code = compiled(reduce.nrm2_kernel, "float32", nrm2_constants("float32", 1024), partial="fp64")
+    assert code.operations()["MUFU.RSQ64H"]
+    assert not code.operations()["MUFU.SQRT"] + code.operations()["MUFU.RSQ"]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -121,15 +160,60 @@ def test_axpy_loads_and_stores_wide(dtype):
     assert code.operations()["STG.E." + widest(dtype)]
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_scal_loads_and_stores_wide(dtype):
+    row = table("sm_90").candidates("scal", dtype)[0]
+    constants = scal_constants(dtype, row["BLOCK"])
+    code = compiled(elementwise.scal_kernel, dtype, constants, warps=row.num_warps)
+    assert code.operations()["LDG.E." + widest(dtype)]
+    assert code.operations()["STG.E." + widest(dtype)]
+    assert not spills(code.operations())
+
+
+@pytest.mark.parametrize("layout", ["row", "col"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_gemv_loops_load_the_matrix_wide_and_do_not_spill(dtype, layout):
+    """Every tile of the table, in the loop over blocks that lie inside A.
+
+    Each thread loads its share of a tile with the widest loads; what remains of the loads is x.
+    """
+    for row in table("sm_90").candidates("gemv", dtype, layout):
+        blocks = row["BLOCK_M"], row["BLOCK_N"]
+        constants = gemv_constants(dtype, layout, blocks)
+        code = compiled(matvec.gemv_kernel, dtype, constants, warps=row.num_warps)
+        bytes_per_thread = blocks[0] * blocks[1] * ITEMSIZE[dtype] // (32 * row.num_warps)
+        wide = "LDG.E." + widest(dtype)
+        loop = max(code.loops(), key=lambda operations: operations[wide])
+        assert loop[wide] >= bytes_per_thread // (8 if dtype == "complex64" else 16) > 0
+        assert count(loop, "LDG") - loop[wide] <= min(8, blocks[1])
+        assert not any(spills(loop) for loop in code.loops())
+        assert code.shared <= SHARED_LIMIT[90]
+
+
+@pytest.mark.parametrize("layout", ["row", "col"])
+def test_gemv_of_unaligned_operands_compiles(layout):
+    for row in table("sm_90").candidates("gemv", "float32", layout):
+        constants = gemv_constants("float32", layout, (row["BLOCK_M"], row["BLOCK_N"]), beta="real")
+        shape = {"warps": row.num_warps, "aligned": False}
+        code = compiled(matvec.gemv_kernel, "float32", constants, **shape)
+        assert not code.operations()["LDG.E.128"]
+        assert not any(spills(loop) for loop in code.loops())
+
+
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
 def test_strided_vectors_compile(dtype):
-    """Increments that are no compile-time constants."""
-    for kernel, constants in (
-        (reduce.dot_kernel, dot_constants(dtype, 1024)),
-        (elementwise.axpy_kernel, axpy_constants(dtype, 1024)),
+    """Increments, and strides of a matrix, that are no compile-time constants."""
+    for kernel, constants, partial in (
+        (reduce.dot_kernel, dot_constants(dtype, 1024), None),
+        (reduce.nrm2_kernel, nrm2_constants(dtype, 1024), "fp64"),
+        (elementwise.axpy_kernel, axpy_constants(dtype, 1024), None),
+        (elementwise.scal_kernel, scal_constants(dtype, 1024), None),
+        (matvec.gemv_kernel, gemv_constants(dtype, "row", (16, 128)), None),
+        (matvec.gemv_kernel, gemv_constants(dtype, "col", (64, 32)), None),
     ):
-        strided = {name: v for name, v in constants.items() if not name.endswith("_inc")}
-        assert compiled(kernel, dtype, strided, aligned=False).instructions
+        strides = ("x_inc", "y_inc", "a_m", "a_n")
+        strided = {name: value for name, value in constants.items() if name not in strides}
+        assert compiled(kernel, dtype, strided, aligned=False, partial=partial).instructions
 
 
 @pytest.mark.parametrize("cc", sorted(set(SHARED_LIMIT) - {90}))
@@ -137,7 +221,11 @@ def test_other_targets_fit(cc):
     """One type a kernel: it compiles, and its shared memory fits."""
     cases = [
         (reduce.dot_kernel, "float32", dot_constants("float32", 1024), 3),
+        (reduce.nrm2_kernel, "float64", nrm2_constants("float64", 1024), 3),
         (elementwise.axpy_kernel, "float32", axpy_constants("float32", 1024), 3),
+        (elementwise.scal_kernel, "float32", scal_constants("float32", 1024), 3),
+        (matvec.gemv_kernel, "float32", gemv_constants("float32", "row", (16, 128)), 1),
+        (matvec.gemv_kernel, "float32", gemv_constants("float32", "col", (64, 32)), 1),
         (gemm.gemm_kernel, "float16", gemm_constants("float16", (64, 64, 32)), 3),
     ]
     for kernel, dtype, constants, stages in cases:

@@ -15,11 +15,13 @@ from kernel_harness import (  # noqa: E402
     NUMPY,
     UNIT,
     assert_close,
+    factor,
     fenced,
     gemm_in_place,
     magnitude,
     placed,
     random,
+    scalar_forms,
     untouched,
     wide,
 )
@@ -27,17 +29,6 @@ from kernel_harness import (  # noqa: E402
 each_dtype = pytest.mark.parametrize("dtype", DTYPES)
 each_complex = pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 SCALARS = {"complex64": 0.7 - 0.9j, "complex128": 0.7 - 0.9j}
-
-
-def factor(scalar, dtype, conj):
-    """alpha or beta as the kernel has it: in the compute type, conjugated."""
-    if scalar is None:
-        return wide(0.0)
-    if not isinstance(scalar, np.ndarray):
-        real = np.dtype(COMPUTE[dtype])
-        kind = np.result_type(real, np.complex64) if isinstance(scalar, complex) else real
-        scalar = kind.type(scalar)
-    return wide(scalar).conj() if conj else wide(scalar)
 
 
 def check(a, b, c, dtype, alpha=1.0, beta=None, **options):
@@ -184,11 +175,6 @@ def test_integers_are_exact(dtype):
 
 
 # ---- alpha = 0, k = 0, beta = 0, beta = 1
-
-
-def scalar_forms(value, dtype):
-    """The number as a host and as a device scalar."""
-    return [value, np.asarray(value, NUMPY[dtype])]
 
 
 @each_dtype

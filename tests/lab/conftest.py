@@ -3,8 +3,10 @@
 from collections.abc import Callable
 
 import pytest
+from typer.testing import CliRunner
 
 from tileblas.lab.bench import Bench
+from tileblas.lab.commands import app
 from tileblas.lab.places import HostPlace
 from tileblas.lab.rivals import Scipy
 from tileblas.lab.roofs import Roofs
@@ -46,3 +48,17 @@ def host_bench(given_roofs) -> Bench:
     """The CPU backend beside SciPy, on a clock for which every call takes a millisecond."""
     environment = {"date": "2030-01-02 03:04 UTC", "device": "some CPU", "numpy": "2.0"}
     return Bench("cpu", HostPlace(), FakeClock(), Scipy(), given_roofs, environment)
+
+
+@pytest.fixture
+def command(monkeypatch):
+    """Runs `tileblas WORDS` and returns the exit code and all output."""
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*words):
+        result = CliRunner().invoke(app, words)
+        if result.exception and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result.exit_code, result.output
+
+    return run

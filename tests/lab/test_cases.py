@@ -60,6 +60,32 @@ def test_the_list_for_acceptance_holds_what_is_promised():
             assert Case("gemm", (4096,) * 3, dtype, trans, "col") in cases
 
 
+def test_the_list_for_acceptance_holds_the_rows_of_the_vector_routines():
+    cases = set(listed("accept"))
+    for dtype in ("float32", "float64"):
+        for exponent in (16, 17, 18, 19, 20, 24, 26):
+            assert Case("nrm2", (1 << exponent,), dtype) in cases
+        for exponent in (20, 24, 28):
+            assert Case("scal", (1 << exponent,), dtype) in cases
+        assert sum(case.routine == "gemv" and case.dtype == dtype for case in cases) == 2 * 15
+
+
+def test_the_baseline_has_the_matrices_as_stored():
+    cases = listed("baseline", ["gemv"])
+    assert len(cases) == 118  # 15 shapes, N and T, four types, less the largest of complex128
+    for m, n in ((1 << 20, 8), (8, 1 << 20), (4097, 4095), (16384, 16384)):
+        assert Case("gemv", (m, n), "float32", "N", "col") in cases
+        assert Case("gemv", (n, m), "float32", "T", "col") in cases
+    assert Case("gemv", (4097, 4095), "float32", "T", "col") not in cases
+
+
+def test_the_baseline_has_the_vectors_of_the_record():
+    sizes = [(1 << e,) for e in (10, 14, 16, 18, 20, 22, 24, 26)]
+    for routine in ("nrm2", "scal", "axpy"):
+        assert [case.dims for case in listed("baseline", [routine])] == sizes * 4
+    assert {case.dtype for case in listed("baseline", ["dotc"])} == {"complex64", "complex128"}
+
+
 def test_what_is_named_replaces_what_is_listed():
     cases = listed("accept", ["gemm"], "64,8x9x10", ["float16"], "nt, cc", "row")
     assert cases == [
@@ -72,6 +98,13 @@ def test_what_is_named_replaces_what_is_listed():
 def test_transposes_do_not_touch_routines_on_vectors():
     cases = listed("demo", sizes="32", trans="TT")
     assert {(case.routine, case.trans) for case in cases} == {("dot", ""), ("gemm", "TT")}
+
+
+def test_transposes_go_to_the_routines_with_as_many_operands():
+    cases = listed("accept", ["gemv", "gemm"], trans="C,NC")
+    assert {(case.routine, case.trans) for case in cases} == {("gemv", "C"), ("gemm", "NC")}
+    kept = listed("accept", ["gemv", "gemm"], trans="TT")
+    assert {c.trans for c in kept if c.routine == "gemv"} == {"N", "T"}
 
 
 @pytest.mark.parametrize(

@@ -4,28 +4,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from tileblas import cli
 from tileblas.check.runner import Report, Row
 from tileblas.lab import bench as benches
 from tileblas.lab import cases, checks, demo, info
-from tileblas.lab.commands import app
 from tileblas.routines.registry import families
-
-
-@pytest.fixture
-def command(monkeypatch):
-    """Runs `tileblas WORDS` and returns the exit code and all output."""
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def run(*words):
-        result = CliRunner().invoke(app, words)
-        if result.exception and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        return result.exit_code, result.output
-
-    return run
 
 
 def small_bench(host_bench):
@@ -129,6 +113,15 @@ def test_bench_prints_a_table_and_writes_a_csv(command, host_bench, monkeypatch,
     assert code == 0
     assert "vs earlier" in said
     assert len(list(tmp_path.glob("bench-some-cpu-*.csv"))) == 1
+
+
+def test_bench_prints_means_where_several_cases_are_alike(command, host_bench, monkeypatch):
+    monkeypatch.setattr(benches, "open_bench", small_bench(host_bench))
+    _, said = command("bench", "dot", "--sizes", "64,65", "--dtypes", "s")
+    assert "Geometric means" in said
+    assert "vs SciPy" in said
+    _, said = command("bench", "dot", "--sizes", "64", "--dtypes", "s")
+    assert "Geometric means" not in said
 
 
 def test_bench_leaves_out_what_takes_too_long(command, host_bench, monkeypatch):

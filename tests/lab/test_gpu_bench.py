@@ -4,6 +4,7 @@ from importlib.util import find_spec
 
 import pytest
 
+from tileblas.lab import calls
 from tileblas.lab.bench import device_bench, run
 from tileblas.lab.cases import Case
 from tileblas.lab.digits import load_images, principal_components
@@ -13,7 +14,17 @@ pytestmark = pytest.mark.gpu
 
 DTYPES = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
 CASES = [
-    *(Case(name, (100_003,), dtype) for name in ("dot", "dotc", "axpy") for dtype in DTYPES),
+    *(
+        Case(name, (100_003,), dtype)
+        for name in ("dot", "dotc", "nrm2", "scal", "axpy")
+        for dtype in DTYPES
+    ),
+    *(
+        Case("gemv", dims, dtype, trans, layout)
+        for dtype in DTYPES
+        for trans, layout in (("N", "col"), ("T", "col"), ("C", "col"), ("T", "row"), ("C", "row"))
+        for dims in ((130, 70), (3, 40_000))
+    ),
     *(
         Case("gemm", (130, 70, 200), dtype, trans, layout)
         for dtype in DTYPES
@@ -48,6 +59,20 @@ def test_roofs_are_plausible(bench):
     assert 1e11 < bench.roofs.read() < 1e14
     assert 1e11 < bench.roofs.update() < 1e14
     assert bench.roofs.rate("float16") > bench.roofs.rate("float32") > 1e12
+
+
+@pytest.mark.parametrize("library", ["torch", "cupy"])
+def test_calls_are_right_and_taken_apart(library):
+    pytest.importorskip(library)
+    opened = calls.open_bench("cuda", library)
+    for costs in calls.run(calls.CASES, opened, Repeats(passes=1, fewest=2, most=2)):
+        found = [cost.name for cost in costs if not cost.is_stage]
+        mine, theirs = [calls.OURS, calls.OTHERS, calls.PLAN], calls.LIBRARIES[library]
+        assert found == [*mine, theirs, calls.BARE]
+        assert [cost.name for cost in costs if not cost.good] == []
+        assert all(cost.of_library > 0 and cost.of_launch > 0 for cost in costs[: len(found)])
+        stages = [cost.name for cost in costs if cost.is_stage]
+        assert stages == ["arrays", "key", "lookup", "stream", "result", "launch", "rest"]
 
 
 def test_components_of_digits(bench):

@@ -12,7 +12,15 @@ from tileblas.lab.places import HostPlace
 from tileblas.lab.problems import Problem
 
 VECTORS = [
-    Case(name, (1001,), dtype) for name in ("dot", "dotu", "dotc", "axpy") for dtype in DTYPES
+    Case(name, (1001,), dtype)
+    for name in ("dot", "dotu", "dotc", "nrm2", "scal", "axpy")
+    for dtype in DTYPES
+]
+MATVECS = [
+    Case("gemv", (9, 14), dtype, trans, layout)
+    for dtype in DTYPES
+    for trans in "NTC"
+    for layout in ("col", "row")
 ]
 PRODUCTS = [
     Case("gemm", (9, 14, 21), dtype, trans, layout)
@@ -20,7 +28,7 @@ PRODUCTS = [
     for trans in ("NN", "TN", "NT", "CT", "NC")
     for layout in ("col", "row")
 ]
-CASES = VECTORS + PRODUCTS
+CASES = VECTORS + MATVECS + PRODUCTS
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
 
 
@@ -36,15 +44,43 @@ def test_scipy_is_right_or_has_no_such_routine(case):
 
 def test_scipy_writes_where_the_output_lies():
     for case in (
+        Case("scal", (100,), "float64"),
+        Case("scal", (100,), "complex64"),
         Case("axpy", (100,), "float64"),
+        Case("gemv", (9, 14), "float64", "N", "row"),
+        Case("gemv", (9, 14), "complex64", "T", "col"),
+        Case("gemv", (9, 14), "complex64", "C", "row"),
         Case("gemm", (9, 14, 21), "float64", "NT", "row"),
     ):
         problem = Problem(case, HostPlace())
         returned = rivals.Scipy().bind(case, problem.operands).call()
-        output = problem.operands["y" if case.routine == "axpy" else "c"]
-        assert np.shares_memory(returned, output)
+        assert np.shares_memory(returned, problem.operands[problem.spec.output_name])
 
 
+def test_a_gemv_that_blas_lacks_says_what_stands_in_for_it(cublas):
+    def notes(rival, dtype, trans, layout):
+        case = Case("gemv", (9, 14), dtype, trans, layout)
+        return rival.bind(case, Problem(case, HostPlace()).operands).note
+
+    stand_in = "gemm of one column"
+    for rival in (cublas, rivals.Scipy()):
+        assert notes(rival, "complex64", "C", "row") == stand_in
+        assert notes(rival, "complex64", "C", "col") == ""
+        assert notes(rival, "float64", "C", "row") == ""
+    assert notes(cublas, "float16", "N", "col") == stand_in
+
+
+def test_scaling_again_and_again_neither_overflows_nor_vanishes():
+    case = Case("scal", (100,), "float16")
+    problem = Problem(case, HostPlace())
+    before = problem.operands["x"].copy()
+    bound = problem.bind()
+    for _ in range(100):
+        bound.call()
+    np.testing.assert_array_equal(problem.operands["x"], before)
+
+
+ROUTINES = ("dot", "dotu", "dotc", "nrm2", "scal", "axpy", "gemv", "gemm")
 TYPES = {"S": "float32", "D": "float64", "C": "complex64", "Z": "complex128"}
 NAMES = {code: name for name, code in rivals._CUDA_TYPE.items()}
 
@@ -56,10 +92,14 @@ class HostCublas:
         self.log = []
 
     def __getattr__(self, name):
-        if name in ("cublasDotEx", "cublasAxpyEx", "cublasGemmEx"):
+        if name.endswith("Ex"):
             return getattr(self, f"_{name}")
+        if name in ("cublasScnrm2_v2", "cublasDznrm2_v2"):  # the first letter is the result's
+            return self._typed(TYPES[name[7].upper()], "nrm2")
+        if name in ("cublasCsscal_v2", "cublasZdscal_v2"):  # the second letter is alpha's
+            return self._typed(TYPES[name[6]], "scal")
         letter, routine = name[6], name[7:].removesuffix("_v2")  # cublasDgemm_v2
-        if letter in TYPES and routine.startswith(("dot", "axpy", "gemm")):
+        if letter in TYPES and routine in ROUTINES:
             return self._typed(TYPES[letter], routine)
 
         def succeeds(*arguments):
@@ -73,16 +113,32 @@ class HostCublas:
             return lambda handle, n, x, incx, y, incy, out: self.dot(
                 dtype, n, x, y, out, routine == "dotc"
             )
+        if routine == "nrm2":
+            return lambda handle, n, x, incx, out: self.nrm2(dtype, n, x, out)
+        if routine == "scal":
+            real = DTYPES[dtype].real
+            return lambda handle, n, alpha, x, incx: self.scal(dtype, real, n, alpha, x)
         if routine == "axpy":
             return lambda handle, n, alpha, x, incx, y, incy: self.axpy(
                 dtype, dtype, n, alpha, x, y
             )
+        if routine == "gemv":
+            return lambda handle, *arguments: self.gemv(dtype, *arguments)
         return lambda handle, *arguments: self.gemm(dtype, dtype, *arguments)
 
     def _cublasDotEx(self, handle, n, x, xt, incx, y, yt, incy, out, ot, et):
         assert xt == yt == ot
         assert NAMES[et] == "float32"
         return self.dot(NAMES[xt], n, x, y, out, False)
+
+    def _cublasNrm2Ex(self, handle, n, x, xt, incx, out, ot, et):
+        assert xt == ot
+        assert NAMES[et] == "float32"
+        return self.nrm2(NAMES[xt], n, x, out)
+
+    def _cublasScalEx(self, handle, n, alpha, at, x, xt, incx, et):
+        assert (NAMES[at], NAMES[et]) == ("float32", "float32")
+        return self.scal(NAMES[xt], "float32", n, alpha, x)
 
     def _cublasAxpyEx(self, handle, n, alpha, at, x, xt, incx, y, yt, incy, et):
         assert (xt, NAMES[at], NAMES[et]) == (yt, "float32", "float32")
@@ -122,11 +178,28 @@ class HostCublas:
         vector(dtype, 1, out)[0] = product
         return 0
 
+    def nrm2(self, dtype, n, x, out):
+        x = vector(dtype, n, x).astype(wider(dtype))
+        vector(DTYPES[dtype].real, 1, out)[0] = np.sqrt(np.sum(np.abs(x) ** 2))
+        return 0
+
+    def scal(self, dtype, scalar, n, alpha, x):
+        x = vector(dtype, n, x)
+        x[:] = (pointed(scalar, alpha) * x.astype(wider(dtype))).astype(x.dtype)
+        return 0
+
     def axpy(self, dtype, scalar, n, alpha, x, y):
         y = vector(dtype, n, y)
         y[:] = (pointed(scalar, alpha) * vector(dtype, n, x).astype(wider(dtype)) + y).astype(
             y.dtype
         )
+        return 0
+
+    def gemv(self, dtype, trans, m, n, alpha, a, lda, x, incx, beta, y, incy):
+        assert (pointed(dtype, alpha), pointed(dtype, beta), incx, incy) == (1, 0, 1, 1)
+        a = op(matrix(dtype, (m, n), a, lda), trans).astype(wider(dtype))
+        rows, columns = a.shape
+        vector(dtype, rows, y)[:] = a @ vector(dtype, columns, x)
         return 0
 
     def gemm(self, dtype, scalar, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc):

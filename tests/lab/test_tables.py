@@ -3,8 +3,38 @@
 import math
 
 import pytest
+from rich.console import Console
 
-from tileblas.lab.tables import images_text, rate_text, time_text
+from tileblas.lab.cases import Case
+from tileblas.lab.results import Mean, Measurement
+from tileblas.lab.tables import bench_table, images_text, means_table, rate_text, time_text
+
+
+def shown(table) -> list[list[str]]:
+    """The words of each line of a table."""
+    console = Console(width=150)
+    with console.capture() as capture:
+        console.print(table)
+    return [line.split() for line in capture.get().splitlines()]
+
+
+def test_ratios_below_what_counts_as_equal_are_marked():
+    case = Case("dot", (9,), "float32")
+    rows = [Measurement(case, "cuda", "torch", ratio=r) for r in (0.969, 0.97, 1.5, math.nan)]
+    lines = [line for line in shown(bench_table(rows)) if line[:1] == ["dot"]]
+    assert [line[-2:] for line in lines] == [
+        ["0.97x", "<"],
+        ["-", "0.97x"],
+        ["-", "1.50x"],
+        ["-", "-"],
+    ]
+
+
+@pytest.mark.parametrize("tight", [False, True])
+def test_means_are_shown_with_the_lowest_and_what_is_below(tight):
+    mean = Mean("gemv", "float32", "col T", 15, 2, 1.234, 0.9)
+    line = next(line for line in shown(means_table([mean], "cuBLAS", tight)) if "gemv" in line)
+    assert line == ["gemv", "float32", "col", "T", "15", "1.23x", "0.90x", "2"]
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,22 @@ def one(*args, **kwargs):
     return found[0]
 
 
+def value(launch, name):
+    """The value of an argument."""
+    return next(argument.value for argument in launch.arguments if argument.name == name)
+
+
+def virtual(dtype, shape, strides):
+    """An array of any size over the memory of one element, which no plan touches."""
+    steps = [stride * np.dtype(dtype).itemsize for stride in strides]
+    return np.lib.stride_tricks.as_strided(np.zeros(1, dtype), shape, steps)
+
+
 # Every variant costs a user a second or more at its first use, so the number is watched.
-@pytest.mark.parametrize(("family", "most"), [("dot", 16), ("axpy", 12), ("gemm", 320)])
+@pytest.mark.parametrize(
+    ("family", "most"),
+    [("dot", 16), ("nrm2", 12), ("scal", 12), ("axpy", 12), ("gemv", 240), ("gemm", 320)],
+)
 def test_number_of_prebuilt_variants(family, most, record_property):
     count = len(variants([family], Target(90)))
     record_property("variants", count)
@@ -94,10 +108,136 @@ def test_a_batched_dot_keeps_wide_loads_although_its_results_lie_close():
 def test_long_vectors_are_split_and_the_workspace_holds_every_part():
     x = np.empty(1 << 20, np.complex64)
     launch = one("dot", (x, x))
-    splits = next(a.value for a in launch.arguments if a.name == "splits")
+    splits = value(launch, "splits")
     assert launch.grid == splits > 1
     assert launch.partial_bytes == 8 * splits
     assert launch.counters == 1
+
+
+@pytest.mark.parametrize(("dtype", "sums"), [(np.complex64, 1), (np.float64, 3)])
+def test_the_partial_sums_of_a_norm_are_in_float64(dtype, sums):
+    """One of each split; three where squares are sorted by magnitude."""
+    launch = one("nrm2", (np.empty(1 << 20, dtype),))
+    splits = value(launch, "splits")
+    assert launch.grid == splits > 1
+    assert launch.partial_bytes == 8 * sums * splits
+    assert launch.counters == 1
+
+
+@pytest.mark.parametrize("name", ["scal", "axpy"])
+def test_the_axes_of_a_dense_array_are_scaled_as_one_vector(name):
+    x = np.empty((6, 5, 700), np.float32)
+    launch = one(name, (x,) * len(ROUTINES[name].arguments))
+    assert value(launch, "n") == x.size
+    assert launch.aligned
+    columns = x.transpose(2, 0, 1)
+    assert value(one(name, (columns,) * len(ROUTINES[name].arguments)), "n") == x.size
+
+
+GEMV_SHAPES = [
+    (64, 64),
+    (1000, 1000),
+    (4096, 4096),
+    (16384, 16384),
+    (8, 1 << 20),
+    (1 << 20, 8),
+    (300, 100_000),
+    (100_000, 300),
+    (1, 1 << 22),
+    (1 << 22, 1),
+]
+
+
+@pytest.mark.parametrize("order", ["row", "col"])
+@pytest.mark.parametrize(("m", "n"), GEMV_SHAPES)
+def test_gemv_covers_every_row_and_every_split_has_columns(m, n, order):
+    """One counter for each block of rows that is shared, and room for the sums of all splits."""
+    a = virtual(np.float64, (m, n), (n, 1) if order == "row" else (1, m))
+    launch = one("gemv", (a, virtual(np.float64, (n,), (1,))))
+    knobs = dict(launch.constants)
+    row_blocks, splits = value(launch, "row_blocks"), value(launch, "splits")
+    assert (row_blocks - 1) * knobs["BLOCK_M"] < m <= row_blocks * knobs["BLOCK_M"]
+    assert splits == 1 or (splits - 1) * knobs["BLOCK_N"] < n
+    assert launch.grid == row_blocks * splits
+    shared = splits > 1
+    assert launch.counters == (row_blocks if shared else 0)
+    assert launch.partial_bytes == (8 * launch.grid * knobs["BLOCK_M"] if shared else 0)
+
+
+@pytest.mark.parametrize("order", ["row", "col"])
+@pytest.mark.parametrize(("m", "n"), [(4096, 4096), (16384, 16384), (8, 1 << 20), (1 << 20, 8)])
+def test_gemv_of_large_matrices_occupies_every_multiprocessor(m, n, order):
+    a = virtual(np.float32, (m, n), (n, 1) if order == "row" else (1, m))
+    launch = one("gemv", (a, virtual(np.float32, (n,), (1,))))
+    assert launch.grid >= 2 * SM_90.multiprocessors
+
+
+def test_gemv_takes_the_layout_that_the_smaller_stride_tells():
+    """A view with gaps or reversed axes too; one row is walked along, one column down."""
+
+    def by_columns(a):
+        return dict(one("gemv", (a, np.empty(a.shape[1]))).constants)["BY_COLUMNS"]
+
+    a = np.empty((40, 60))
+    assert not by_columns(a)
+    assert not by_columns(a[::-2, ::-3])
+    assert not by_columns(a[:1])
+    assert not by_columns(a[:1, ::2])
+    assert by_columns(np.asfortranarray(a))
+    assert by_columns(a.T[::-2, ::-3])
+    assert by_columns(a[:, :1])
+    assert not by_columns(np.broadcast_to(a[0], (40, 60)))
+    assert by_columns(np.broadcast_to(a[:, :1], (40, 60)))
+
+
+def test_gemv_keeps_wide_loads_of_the_matrix_beside_vectors_with_gaps():
+    a, vector = np.empty((64, 64), np.float32), np.empty(128, np.float32)
+    launch = one("gemv", (a, vector[::2], vector[1::2]), beta=REAL)
+    assert launch.aligned
+    promised = {name for name, _ in variant_of(launch, Target(90)).divisors}
+    assert "a" in promised
+    assert not promised & {"x", "x_inc", "y", "y_inc"}
+    assert not one("gemv", (np.empty((64, 65), np.float32)[:, :64], vector[:64])).aligned
+
+
+def test_gemv_sizes_do_not_make_variants():
+    """Only the tile and the alignment may follow from a size."""
+    kinds = set()
+    for m, n in ((100, 128), (4096, 4096), (8, 1 << 20), (1 << 20, 8)):
+        a = virtual(np.float32, (m, n), (n, 1))
+        launch = one("gemv", (a, virtual(np.float32, (n,), (1,))))
+        variant = variant_of(launch, Target(90))
+        flags = tuple(item for item in variant.constants if item[0] not in KNOBS)
+        kinds.add(replace(variant, constants=flags, num_warps=0, num_stages=0))
+    assert len(kinds) == 1
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("layout", ["row", "col"])
+def test_every_tile_of_a_matrix_vector_product_is_prebuilt(dtype, layout):
+    tiles = {
+        tuple((name, knob) for name, knob in launch.constants if name in ("BLOCK_M", "BLOCK_N"))
+        for problem, aligned in problems(ROUTINES["gemv"], (dtype,))
+        for launch in ROUTINES["gemv"].plan(problem, SM_90, aligned)
+        if dict(launch.constants)["BY_COLUMNS"] == (layout == "col")
+    }
+    assert tiles == {config.knobs for config in SM_90.candidates("gemv", dtype, layout)}
+
+
+def test_gemv_runs_with_a_configuration_of_ones_own():
+    """A table is data: one of a single row is how configurations are compared."""
+    config = replace(SM_90.candidates("gemv", "float32", "row")[0], per_processor=2)
+    table_of_one = replace(SM_90, rows=((("gemv", "float32"), config),))
+    a = np.empty((500, 500), np.float32)
+    constants = dict(one("gemv", (a, np.empty(500, np.float32)), tables=table_of_one).constants)
+    assert config.knobs == (("BLOCK_M", constants["BLOCK_M"]), ("BLOCK_N", constants["BLOCK_N"]))
+
+
+def test_a_batch_of_matrix_vector_products_is_not_split_where_it_fills_the_gpu():
+    a = virtual(np.float32, (10_000, 64, 64), (4096, 64, 1))
+    launch = one("gemv", (a, virtual(np.float32, (10_000, 64), (64, 1))))
+    assert value(launch, "splits") == 1
+    assert launch.grid == 10_000 * value(launch, "row_blocks")
 
 
 def test_more_batch_axes_than_a_kernel_walks_become_several_launches():
@@ -118,7 +258,14 @@ def test_kernels_are_named_in_few_files():
         for problem, aligned in problems(spec, ("float32",))
         for launch in spec.plan(problem, SM_90, aligned)
     }
-    assert names == {"reduce.dot_kernel", "elementwise.axpy_kernel", "gemm.gemm_kernel"}
+    assert names == {
+        "reduce.dot_kernel",
+        "reduce.nrm2_kernel",
+        "elementwise.scal_kernel",
+        "elementwise.axpy_kernel",
+        "matvec.gemv_kernel",
+        "gemm.gemm_kernel",
+    }
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=str)

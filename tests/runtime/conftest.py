@@ -78,7 +78,8 @@ class FakeCuda:
     )
     CUpointer_attribute = _names("CU_POINTER_ATTRIBUTE", "DEVICE_ORDINAL")
     CUstreamCaptureMode = _names("CU_STREAM_CAPTURE_MODE", "RELAXED")
-    CUevent_flags = SimpleNamespace(CU_EVENT_DISABLE_TIMING=2)
+    CUevent_flags = SimpleNamespace(CU_EVENT_BLOCKING_SYNC=1, CU_EVENT_DISABLE_TIMING=2)
+    CUstream_flags = SimpleNamespace(CU_STREAM_NON_BLOCKING=1)
 
     def __init__(self, devices: int = 2, memory: int = 1 << 24) -> None:
         self.devices, self.free_bytes = devices, memory
@@ -88,7 +89,12 @@ class FakeCuda:
         self.captures: dict[int, int] = {}  # stream: id of the capture it takes part in
         self.failing: dict[str, int] = {}  # function: the code it returns
         self.blocks: dict[int, ctypes.Array] = {}
+        self.pinned: list[ctypes.Array] = []
         self._freed: list[ctypes.Array] = []
+        self.lazy = False  # copies wait in their stream until somebody waits for it
+        self._waiting: dict[int, list[tuple[int, int, int]]] = {}  # by stream
+        self._recorded: dict[int, int] = {}  # event: the stream it was recorded in
+        self._copying = threading.Lock()
         self.launches: list[dict] = []
         self.parameters: list[str] = []  # ctypes formats of the parameters of the next launches
         self._thread = threading.local()
@@ -171,16 +177,23 @@ class FakeCuda:
         return SUCCESS, 1, Handle(self.captures[stream]), "graph", [], 0
 
     def cuStreamSynchronize(self, stream):
-        return (SUCCESS,)
+        return self._catch_up(stream)
+
+    def cuStreamCreate(self, flags):
+        return SUCCESS, Handle(next(self._numbers))
 
     def cuEventCreate(self, flags):
         return SUCCESS, next(self._numbers)
 
     def cuEventRecord(self, event, stream):
+        self._recorded[event] = stream
         return (SUCCESS,)
 
+    def cuEventSynchronize(self, event):
+        return self._catch_up(self._recorded.get(event))
+
     def cuStreamWaitEvent(self, stream, event, flags):
-        return (SUCCESS,)
+        return self._catch_up(self._recorded[event])
 
     def cuEventDestroy(self, event):
         return (SUCCESS,)
@@ -198,6 +211,7 @@ class FakeCuda:
 
     def _free(self, address):
         block = self.blocks.pop(address)
+        ctypes.memset(address, 0xDD, len(block))  # so that a copy that comes later shows
         self.free_bytes += len(block)
         self._freed.append(block)  # kept, so that no later block has its address
         return (SUCCESS,)
@@ -224,11 +238,36 @@ class FakeCuda:
         ctypes.memmove(target, source, nbytes)
         return (SUCCESS,)
 
+    def _queue(self, target, source, nbytes, stream):
+        if not (self.lazy and (self._is_pinned(target) or self._is_pinned(source))):
+            return self._move(target, source, nbytes)  # ordinary memory is copied at once
+        with self._copying:
+            self._waiting.setdefault(stream, []).append((target, source, nbytes))
+        return (SUCCESS,)
+
+    def _is_pinned(self, address):
+        starts = ((ctypes.addressof(block), len(block)) for block in self.pinned)
+        return any(start <= address < start + size for start, size in starts)
+
+    def _catch_up(self, stream):
+        """Do what waits in a stream, which may be more than an event asks for, never less."""
+        with self._copying:
+            for copy in self._waiting.pop(stream, []):
+                self._move(*copy)
+        return (SUCCESS,)
+
+    def cuMemAllocHost(self, nbytes):
+        if self.captures and getattr(self._thread, "mode", "GLOBAL") != "RELAXED":
+            return (INVALID,)
+        block = ctypes.create_string_buffer(nbytes)
+        self.pinned.append(block)
+        return SUCCESS, ctypes.addressof(block)
+
     def cuMemcpyHtoDAsync(self, target, source, nbytes, stream):
-        return self._move(target, source, nbytes)
+        return self._queue(target, source, nbytes, stream)
 
     def cuMemcpyDtoHAsync(self, target, source, nbytes, stream):
-        return self._move(target, source, nbytes)
+        return self._queue(target, source, nbytes, stream)
 
     def cuMemcpyDtoDAsync(self, target, source, nbytes, stream):
         return self._move(target, source, nbytes)
@@ -264,6 +303,7 @@ def api() -> FakeCuda:
 @pytest.fixture
 def fake_driver(api, monkeypatch) -> Driver:
     monkeypatch.setattr("tileblas.runtime.fork.note_initialised", lambda: None)
+    monkeypatch.setattr("tileblas.runtime.pinned._links", {})  # its threads end with the test
     return Driver(api)
 
 

@@ -8,12 +8,21 @@ import pytest
 
 import tileblas as tb
 from tileblas.check import grids, runner
-from tileblas.check.cases import axpy_case, dot_case, gemm_case, vector
+from tileblas.check.cases import (
+    axpy_case,
+    dot_case,
+    gemm_case,
+    gemv_case,
+    nrm2_case,
+    scal_case,
+    vector,
+)
 from tileblas.check.data import filled
 from tileblas.check.guards import GUARD, POISONS, Guarded, Layout, NumpyLibrary, poisoned
 from tileblas.check.oracle import reference
 from tileblas.check.tolerance import finfo, hard_bar, judge
 from tileblas.core.dtypes import DTYPES, numpy_dtype
+from tileblas.routines.registry import ROUTINES
 
 D = DTYPES["float64"]
 HOST = NumpyLibrary()
@@ -142,6 +151,43 @@ def test_the_quality_bar_sees_what_every_element_may_do():
     assert "quality" in verdict.message
 
 
+def norm_of_ones(n=99, dtype="float64"):
+    x = np.ones(n, numpy_dtype(DTYPES[dtype]))
+    return reference("nrm2", {"x": x}, {}, {}, DTYPES[dtype].compute), float(np.sqrt(n))
+
+
+def test_a_norm_is_judged_by_its_own_size():
+    """(n + 2) u of the norm; the quality bar, sqrt(n + 1) u of it, is the sharper one."""
+    expected, norm = norm_of_ones()
+    assert judge(np.float64(norm), expected, D).passed
+    for error, passed in ((5, True), (20, False), (500, False)):
+        verdict = judge(np.float64(norm * (1 + error * 2.0**-53)), expected, D)
+        assert verdict.passed is passed
+        assert (verdict.ratio <= 1) is (error < 101)
+
+
+def test_a_complex_norm_is_judged_as_the_real_number_that_it_is():
+    x = np.array([3 + 4j, 12j], np.complex64)
+    expected = reference("nrm2", {"x": x}, {}, {}, "float32")
+    single = DTYPES["float32"]
+    assert judge(np.float32(13), expected, single).passed
+    assert hard_bar(expected, single) == pytest.approx(7 * 2.0**-24 * 13, rel=1e-12)
+    assert not judge(np.float32(13 * (1 + 2e-6)), expected, single).passed
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf, 0.0, 1e308])
+def test_a_norm_at_the_end_of_the_range_is_no_excuse(wrong):
+    """Neither NaN nor Inf passes where only a square overflows, nor NaN where the norm does."""
+    expected = reference("nrm2", {"x": np.full(3, 1e300)}, {}, {}, "float64")
+    assert not judge(np.float64(wrong), expected, D).passed
+    over = reference("nrm2", {"x": np.full(3, 1.5e308)}, {}, {}, "float64")
+    assert judge(np.float64(wrong), over, D).passed is (wrong == np.inf)
+    single = reference("nrm2", {"x": np.full(3, 3e38, np.float32)}, {}, {}, "float32")
+    with np.errstate(over="ignore"):
+        narrow = np.float32(wrong)
+    assert judge(narrow, single, DTYPES["float32"]).passed is bool(narrow == np.inf)
+
+
 # ---- memory -------------------------------------------------------------------------------------
 
 
@@ -235,6 +281,44 @@ def test_a_broken_gemm_fails_its_case(monkeypatch, fault):
     assert not runner.check_case(case).passed
 
 
+def zero_is_dropped(x, alpha):
+    x[...] = alpha * x if alpha else 0
+    return x
+
+
+def plain_norm(x):
+    """What squares without scaling give."""
+    with np.errstate(all="ignore"):
+        return np.sqrt((x * x).sum(dtype=x.dtype))
+
+
+def adds_a_product_of_nothing(a, x, y, alpha, beta, trans):
+    y[...] = alpha * (a @ x) + beta * y
+    return y
+
+
+@pytest.mark.parametrize(
+    ("routine", "broken", "case"),
+    [
+        ("scal", zero_is_dropped, scal_case("float64", 9, alpha=0, fill="special")),
+        ("scal", lambda x, alpha: x, scal_case("float64", 9)),
+        ("nrm2", plain_norm, nrm2_case("float32", 65, fill="small:safmax")),
+        ("nrm2", plain_norm, nrm2_case("float64", 4, fill="2safmin:2safmin")),
+        ("nrm2", plain_norm, nrm2_case("float16", 4, fill="1/ulp:1/ulp")),
+        (
+            "gemv",
+            adds_a_product_of_nothing,
+            gemv_case("float64", (5, 4), fill=("random",) * 2 + ("nan",)),
+        ),
+        ("gemv", adds_a_product_of_nothing, gemv_case("float64", (4, 4), "T", beta=1)),
+    ],
+)
+def test_broken_routines_fail_their_cases(monkeypatch, routine, broken, case):
+    monkeypatch.setattr(tb, routine, broken)
+    with np.errstate(all="ignore"):
+        assert not runner.check_case(case).passed
+
+
 def test_a_result_that_depends_on_the_poison_fails(monkeypatch):
     """A read of padding that is multiplied by 0 shows as NaN under two of three poisons."""
 
@@ -284,12 +368,14 @@ def test_a_report_names_the_first_failures(monkeypatch, cpu):
 # ---- grids --------------------------------------------------------------------------------------
 
 
-def test_netlib_calls_gemm_17496_times():
-    assert sum(1 for _ in grids.grid("gemm", "float64", "netlib")) == 17496
+@pytest.mark.parametrize(("routine", "calls"), [("nrm2", 1600), ("gemv", 3461), ("gemm", 17496)])
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+def test_netlibs_grids_are_complete(routine, calls, dtype):
+    assert sum(1 for _ in grids.grid(routine, dtype, "netlib")) == calls
 
 
 @pytest.mark.parametrize("name", ["interpret", "reduced"])
-@pytest.mark.parametrize("routine", ["dot", "dotc", "dotu", "axpy", "gemm"])
+@pytest.mark.parametrize("routine", ROUTINES)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_ids_are_unique_and_seeds_follow_from_them(name, routine, dtype):
     cases = list(grids.grid(routine, dtype, name))
@@ -314,9 +400,33 @@ def test_thinned_grids_keep_every_pair_of_parameters(name):
     assert wanted <= met
 
 
+def test_the_thinned_grid_of_gemv_keeps_every_pair_of_parameters():
+    """Transposes, increments, alpha and beta meet each other and every shape."""
+    met = set()
+    for case in grids.grid("gemv", "float64", "reduced"):
+        a, x, *y = case.plans
+        if a.layout == grids.MATRIX_LAYOUTS["col+1"] and y:
+            incs = tuple(-p.layout.step if p.layout.reverse else p.layout.step for p in (x, *y))
+            words = (a.shape, *case.options, incs, *case.scalars)
+            met |= {frozenset(pair) for pair in itertools.combinations(words, 2)}
+    axes = (
+        grids.NETLIB_SHAPES,
+        [("trans", letter) for letter in "NTC"],
+        grids.NETLIB_INCS_OF_GEMV,
+        [("alpha", value) for value in grids.REAL_SCALARS_OF_GEMV[0]],
+        [("beta", value) for value in grids.REAL_SCALARS_OF_GEMV[1]],
+    )
+    for left, right in itertools.combinations(axes, 2):
+        assert {frozenset(pair) for pair in itertools.product(left, right)} <= met
+
+
 def test_an_id_reads_like_blas():
     case = gemm_case("complex128", (3, 5, 9), "NT", "col+1", 0.7 - 0.9j, 0)
     assert case.id == "zgemm-NT-3x5x9-col+1-alpha0.7-0.9j-beta0"
+    case = gemv_case("float32", (3, 5), "T", "row", (1, -2), 0.7, 0.9)
+    assert case.id == "sgemv-T-3x5-row-inc1,-2-alpha0.7-beta0.9"
+    assert nrm2_case("complex64", 4, 0, fill="0:inf").id == "cnrm2-4-inc0-0:inf"
+    assert scal_case("float16", 4, -1, 2, (3,)).id == "hscal-3*4-inc-1-alpha2"
 
 
 def test_an_unknown_grid_is_refused():

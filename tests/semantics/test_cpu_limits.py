@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,53 @@ def test_a_size_beyond_32_bits_is_never_wrapped():
     assert blas_pointers.operation(view) is None
     with pytest.raises(OverflowError, match="32 bits"):
         blas_pointers._int(2**31)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_vectors_longer_than_a_blas_integer_go_in_parts(monkeypatch, dtype):
+    """As beyond 2^31, with a limit that a test can reach."""
+    monkeypatch.setattr(blas_pointers, "INT_MAX", 20)
+    random = np.random.default_rng(1)
+    long, short = (random.integers(-3, 4, n).astype(dtype) for n in (50, 3))
+    wide = random.integers(-3, 4, (3, 50)).astype(dtype)
+    columns = np.asfortranarray(wide)
+    exact = np.einsum("ij,j->i", wide, long), np.einsum("ij,i->j", wide, short)
+    with tb.backend("cpu"), tb.options(copies="forbid"):
+        np.testing.assert_allclose(tb.nrm2(long), np.sqrt((abs(long) ** 2).sum()), rtol=1e-6)
+        for alpha in (2, 2.0 + 0j) if dtype == "complex128" else (2,):
+            np.testing.assert_array_equal(tb.scal(long.copy(), alpha=alpha), 2 * long)
+        np.testing.assert_array_equal(tb.gemv(columns, long), exact[0])
+        np.testing.assert_array_equal(tb.gemv(columns, short, long.copy(), trans="T"), exact[1])
+        got = tb.gemv(columns, long[::-1], short.copy(), alpha=2, beta=3)
+        np.testing.assert_array_equal(got, 2 * np.einsum("ij,j->i", wide, long[::-1]) + 3 * short)
+        got = tb.gemv(columns, short, long.copy()[::-1], beta=2, trans="T")
+        np.testing.assert_array_equal(got, exact[1] + 2 * long[::-1])
+
+
+def test_one_element_over_and_over_goes_in_parts(monkeypatch):
+    monkeypatch.setattr(blas_pointers, "BUFFER_ELEMENTS", 16)
+    a, y = np.arange(150.0).reshape(3, 50), np.ones(3)
+    with tb.backend("cpu"):
+        got = tb.gemv(a, np.broadcast_to(2.0, 50), y, alpha=3, beta=5)
+    np.testing.assert_array_equal(got, 6 * a.sum(-1) + 5)
+
+
+def test_half_norms_go_in_parts(monkeypatch):
+    """Each part rounds to float32, and their squares are far beyond float16."""
+    monkeypatch.setattr(blas_pointers, "BUFFER_ELEMENTS", 16)
+    x = np.full(64, 4096, np.float16)
+    with tb.backend("cpu"):
+        assert tb.nrm2(x) == 32768
+        x[40] = np.inf
+        assert tb.nrm2(x) == np.inf
+        x[0] = np.nan
+        assert np.isnan(tb.nrm2(x))
+
+
+def test_a_row_longer_than_a_blas_integer_is_read_by_its_parts():
+    view = View("a", DTYPES["float32"], (1, 2**31 + 8), (0, 1), ())
+    assert blas_pointers.operation_on_vectors(view) is None
+    assert blas_pointers.operation_on_vectors(replace(view, shape=(1, 2**31 - 1))) is not None
 
 
 def test_alpha_multiplies_the_whole_sum_not_its_blocks():

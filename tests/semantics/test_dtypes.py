@@ -1,12 +1,14 @@
 """One dtype for all operands, no promotion; what is no BLAS type, or no array, is a TypeError."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
 
 import tileblas as tb
 from tileblas.core.dtypes import DTYPES, numpy_dtype
+from tileblas.routines.registry import ROUTINES
 
 pytestmark = pytest.mark.usefixtures("cpu")
 
@@ -29,7 +31,10 @@ CALLS = {
     "dot": (tb.dot, [(4,), (4,)]),
     "dotc": (tb.dotc, [(4,), (4,)]),
     "dotu": (tb.dotu, [(4,), (4,)]),
+    "nrm2": (tb.nrm2, [(4,)]),
+    "scal": (partial(tb.scal, alpha=2), [(4,)]),
     "axpy": (tb.axpy, [(4,), (4,)]),
+    "gemv": (tb.gemv, [(4, 4), (4,), (4,)]),
     "gemm": (tb.gemm, [(2, 3), (3, 4), (2, 4)]),
 }
 each_operand = pytest.mark.parametrize(
@@ -47,7 +52,7 @@ def ones(routine, dtype="float32"):
 @each_operand
 def test_a_foreign_dtype(routine, operand, dtype):
     function, arrays = ones(routine)
-    name = "xy"[operand] if routine != "gemm" else "abc"[operand]
+    name = ROUTINES[routine].argument_names[operand]
     arrays[operand] = np.zeros(arrays[operand].shape, dtype)
     with pytest.raises(TypeError, match=f"{routine}.*'{name}'"):
         function(*arrays)
@@ -71,10 +76,10 @@ def test_foreign_byte_order(routine, operand, dtype):
 
 
 @pytest.mark.parametrize("value", [[1.0, 2.0, 3.0, 4.0], (1.0,) * 4, 1.0, "abcd", None, range(4)])
-@pytest.mark.parametrize("routine", ["dot", "axpy"])
+@pytest.mark.parametrize("routine", ["dot", "nrm2", "scal", "axpy"])
 def test_what_is_no_array(routine, value):
     function, arrays = ones(routine)
-    for operand in (0, 1):
+    for operand in range(len(arrays)):
         given = list(arrays)
         given[operand] = value
         with pytest.raises(TypeError, match=routine):
@@ -95,6 +100,11 @@ def test_no_two_dtypes_meet(left, right):
             function(x, y)
     with pytest.raises(TypeError, match=r"never promoted"):
         tb.gemm(np.ones((2, 2), TYPES[left]), np.ones((2, 2), TYPES[right]))
+    for operands in ((left, right, right), (left, left, right), (left, right, left)):
+        a, b, c = (np.ones((4,) * n, TYPES[d]) for n, d in zip((2, 1, 1), operands, strict=True))
+        with pytest.raises(TypeError, match=rf"gemv.*{right}.*{left}.*never promoted"):
+            tb.gemv(a, b, c)
+        assert (c == 1).all()
     assert (y == 1).all()
 
 
@@ -125,6 +135,9 @@ def test_results_have_the_operands_dtype(dtype):
         assert function(x, x).dtype == TYPES[dtype]
     a = np.ones((2, 3), TYPES[dtype])
     assert tb.gemm(a, a, trans_b="T").dtype == TYPES[dtype]
+    assert tb.gemv(a, x).dtype == TYPES[dtype]
+    assert tb.scal(x, alpha=2).dtype == TYPES[dtype]
+    assert tb.nrm2(x).dtype == TYPES[DTYPES[dtype].real]
 
 
 def test_unaligned_elements():

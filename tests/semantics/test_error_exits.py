@@ -8,7 +8,7 @@ from tileblas.core.fortran import check_blas
 from tileblas.errors import BlasError
 from tileblas.routines.registry import ROUTINES
 
-GEMM, AXPY, DOT = ROUTINES["gemm"], ROUTINES["axpy"], ROUTINES["dot"]
+GEMM, GEMV, AXPY, DOT = (ROUTINES[name] for name in ("gemm", "gemv", "axpy", "dot"))
 #: Fortran's positions; CBLAS, where the layout comes first, counts one more.
 POSITIONS = {
     "trans_a": 1,
@@ -129,6 +129,103 @@ def test_everything_wrong(layout):
 def test_an_unknown_layout():
     with pytest.raises(BlasError, match="'col' or 'row'"):
         gemm("diagonal")
+
+
+# ---- gemv ---------------------------------------------------------------------------------------
+
+GEMV_POSITIONS = {"trans": 1, "m": 2, "n": 3, "lda": 6, "incx": 8, "incy": 11}
+WRONG_OF_GEMV = {"trans": "X", "m": -1, "n": -1, "lda": -5, "incx": 0, "incy": 0}
+each_letter = pytest.mark.parametrize("letter", ["N", "T", "C"])
+
+
+def gemv(layout="col", trans="N", m=2, n=3, **changed):
+    """A valid call: Fortran's m and n are those of A as stored, whatever the transpose."""
+    arguments = {"trans": trans, "m": m, "n": n, "lda": max(1, m if layout == "col" else n)}
+    check_blas(GEMV, layout, **{**arguments, "incx": 1, "incy": 1, **changed})
+
+
+def gemv_exits(argument, call):
+    with pytest.raises(BlasError) as caught:
+        call()
+    got = (caught.value.routine, caught.value.argument, caught.value.position)
+    assert got == ("gemv", argument, GEMV_POSITIONS[argument])
+    return str(caught.value)
+
+
+@each_layout
+@each_letter
+@pytest.mark.parametrize(("m", "n"), list(itertools.product((0, 1, 5), repeat=2)))
+def test_valid_calls_of_gemv_pass(layout, letter, m, n):
+    for incx, incy in itertools.product((1, 2, -1, -2), repeat=2):
+        gemv(layout, letter, m, n, incx=incx, incy=incy)
+        gemv(layout, letter.lower(), m, n, lda=50)
+
+
+@each_layout
+@pytest.mark.parametrize("letter", ["/", "X", "", "NT", "H", "R"])
+def test_letters_of_gemv(layout, letter):
+    gemv_exits("trans", lambda: gemv(layout, letter))
+
+
+@each_layout
+@each_letter
+@pytest.mark.parametrize("size", ["m", "n"])
+def test_negative_sizes_of_gemv(layout, letter, size):
+    assert "-1" in gemv_exits(size, lambda: gemv(layout, letter, **{size: -1}))
+
+
+@each_layout
+@each_letter
+def test_the_leading_dimension_of_gemv_is_that_of_a_as_stored(layout, letter):
+    for m, n in ((2, 5), (5, 2), (0, 3), (3, 0), (0, 0)):
+        least = max(1, m if layout == "col" else n)
+        gemv(layout, letter, m, n, lda=least)
+        for lda in (least - 1, 0, -1):
+            message = gemv_exits(
+                "lda", lambda m=m, n=n, lda=lda: gemv(layout, letter, m, n, lda=lda)
+            )
+            assert str(lda) in message
+
+
+@each_layout
+@each_letter
+@pytest.mark.parametrize("name", ["incx", "incy"])
+def test_increments_of_gemv_are_not_0(layout, letter, name):
+    """In Fortran; the array interface takes an x that repeats one element."""
+    gemv_exits(name, lambda: gemv(layout, letter, **{name: 0}))
+
+
+@each_layout
+@pytest.mark.parametrize(("first", "second"), list(itertools.combinations(WRONG_OF_GEMV, 2)))
+def test_the_first_wrong_argument_of_gemv_is_named(layout, first, second):
+    changed = {name: WRONG_OF_GEMV[name] for name in (first, second)}
+    gemv_exits(first, lambda: gemv(layout, **changed))
+
+
+@each_letter
+def test_buffers_of_gemv(letter):
+    """A 3 x 5 of leading dimension 7; x and y as long as the transpose makes them."""
+    lengths = {"x": 5, "y": 3} if letter == "N" else {"x": 3, "y": 5}
+    needed = {"a": 4 * 7 + 3, "x": 1 + 2 * (lengths["x"] - 1), "y": 1 + 3 * (lengths["y"] - 1)}
+    call = {"trans": letter, "m": 3, "n": 5, "lda": 7, "incx": 2, "incy": -3}
+    gemv(lengths=needed, **call)
+    for name, position in (("a", 5), ("x", 7), ("y", 10)):
+        with pytest.raises(BlasError, match=str(needed[name])) as caught:
+            gemv(lengths={name: needed[name] - 1}, **call)
+        assert (caught.value.argument, caught.value.position) == (name, position)
+
+
+# ---- level 1 ------------------------------------------------------------------------------------
+
+
+def test_level_1_has_no_error_exits_but_increment_0_of_an_output():
+    for n, inc in itertools.product((0, 1, 5), (1, 2, -1, -2)):
+        check_blas(ROUTINES["nrm2"], n=n, incx=inc)
+        check_blas(ROUTINES["scal"], n=n, incx=inc)
+    check_blas(ROUTINES["nrm2"], n=5, incx=0)
+    with pytest.raises(BlasError) as caught:
+        check_blas(ROUTINES["scal"], n=5, incx=0)
+    assert (caught.value.argument, caught.value.position) == ("incx", 4)
 
 
 # ---- buffers that are too small -----------------------------------------------------------------

@@ -7,7 +7,7 @@ from tileblas.check import grids, runner
 from tileblas.check.guards import POISONS, CupyLibrary, TorchLibrary
 from tileblas.check.refusals import REFUSALS, refused
 from tileblas.core.dtypes import DTYPES
-from tileblas.routines.registry import ROUTINES
+from tileblas.routines.registry import ROUTINES, families
 
 each_row = pytest.mark.parametrize(
     ("routine", "dtype"),
@@ -34,9 +34,10 @@ def test_every_case_of_the_backends_grid(backend, routine, dtype):
     assert failures(cases, every_poison=backend != "interpret") == []
 
 
-def test_netlibs_whole_grid_of_gemm(cpu):
-    """17496 calls; the other dtypes are thinned, `tileblas check --grid netlib` runs them all."""
-    assert failures(grids.grid("gemm", "float64", "netlib"), every_poison=False) == []
+@pytest.mark.parametrize("routine", ["nrm2", "scal", "gemv", "gemm"])
+def test_netlibs_whole_grid(cpu, routine):
+    """17496 calls of gemm; `tileblas check --grid netlib` runs them for every dtype."""
+    assert failures(grids.grid(routine, "float64", "netlib"), every_poison=False) == []
 
 
 @pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.id)
@@ -59,7 +60,7 @@ def test_every_case_on_device_arrays(name, routine, dtype):
 
 
 def test_a_run_reports_a_row_for_each_routine_and_dtype(cpu):
-    report = runner.run(["dot", "axpy", "gemm"], "cpu", grid="interpret")
+    report = runner.run(families(), "cpu", grid="interpret")
     assert report.passed, [line for row in report.rows for line in row.failures]
     rows = [(row.routine, row.dtype) for row in report.rows]
     assert rows == [(name, dtype) for name in ROUTINES for dtype in (*DTYPES, "")]

@@ -1,6 +1,7 @@
 """The oracle itself, against exact rational numbers and against rules written out by hand."""
 
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -126,6 +127,130 @@ def test_the_three_arithmetics_agree():
     for high, low in results:
         np.testing.assert_array_equal(high, results[0][0])
         assert not low.any()
+
+
+# ---- norms, scaled vectors, matrix-vector products -----------------------------------------------
+
+
+@pytest.mark.parametrize("is_complex", [False, True], ids=["real", "complex"])
+@pytest.mark.parametrize("n", [1, 2, 50])
+@pytest.mark.parametrize("scale", [1.0, 1e-300, 1e-160, 1e160, 1e300, 2.0**-1040])
+def test_norms_of_float64_have_more_bits_than_float64(is_complex, n, scale):
+    """100 bits, as far as the subnormal numbers let value and tail hold them."""
+    x = random((n,), is_complex, n, scale)
+    got = reference("nrm2", {"x": x}, {}, {}, "float64")
+    squares = sum(re**2 + im**2 for re, im in fractions(x))
+    exact = Fraction(math.isqrt(int(squares * 4**2400)), 2**2400)
+    error = abs(Fraction(float(got.value)) + Fraction(float(got.tail)) - exact)
+    assert error < exact / 2**100 + Fraction(5e-324)
+    assert (got.kind, got.terms) == (FINITE, 2 * n if is_complex else n)
+    assert got.gauge == got.value
+    assert got.reach == 0
+
+
+def test_norms_of_float32_have_50_bits():
+    x = random((300,), True, 1).astype(np.complex64) * np.float32(1e-30)
+    got = reference("nrm2", {"x": x}, {}, {}, "float32")
+    squares = sum(re**2 + im**2 for re, im in fractions(x))
+    exact = Fraction(math.isqrt(int(squares * 4**400)), 2**400)
+    assert abs(Fraction(float(got.value)) + Fraction(float(got.tail)) - exact) < exact / 2**50
+
+
+def test_small_elements_count_beside_large_ones():
+    """1 + 2^-100 differs from 1 far below float64, and half of that is in the tail."""
+    got = oracle.nrm2(np.array([1.0, 2.0**-50]), "float64")
+    assert (got.value, got.tail) == (1.0, 2.0**-101)
+
+
+@pytest.mark.parametrize(
+    ("x", "kind", "value"),
+    [
+        ([], FINITE, 0),
+        ([0, 0], FINITE, 0),
+        ([3, 4], FINITE, 5),
+        ([5e-324], FINITE, 5e-324),
+        ([1.5e308, -1.5e308], INFINITE, INF),
+        ([-INF, 1], INFINITE, INF),
+        ([INF, NAN_], NAN, None),
+        ([complex(0, -INF), 1], INFINITE, INF),
+        ([complex(INF, NAN_), 1], NAN, None),
+    ],
+)
+def test_rules_of_norms(x, kind, value):
+    got = oracle.nrm2(np.array(x), "float64")
+    assert got.kind == kind
+    assert value is None or got.value == value
+
+
+def test_norms_are_those_of_the_last_axis():
+    x = np.array([[[3.0, 4.0], [5.0, 12.0]], [[8.0, 15.0], [0.0, 1.0]]])
+    np.testing.assert_array_equal(oracle.nrm2(x, "float64").value, [[5, 13], [17, 1]])
+
+
+@pytest.mark.parametrize("is_complex", [False, True], ids=["real", "complex"])
+def test_scaled_vectors(is_complex):
+    x, alpha = random((2, 7), is_complex, 3), (0.7 - 0.9j if is_complex else 0.7)
+    got = reference("scal", {"x": x}, {"alpha": alpha}, {}, "float64")
+    exact = exact_gemm(x, np.eye(7), np.zeros((2, 7)), alpha, 0)
+    assert distance(got, exact) < Fraction(1, 2**100)
+    assert got.value.shape == (2, 7)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "x", "kind", "value"),
+    [
+        (0, 5, FINITE, 0),
+        (0, NAN_, NAN, None),  # multiplied, not dropped
+        (0, INF, NAN, None),
+        (INF, 0, NAN, None),
+        (INF, -2, INFINITE, -INF),
+        (NAN_, 0, NAN, None),
+        (-2, INF, INFINITE, -INF),
+        (1, NAN_, NAN, None),
+        (0j, complex(1, INF), NAN, None),
+        (2j, complex(NAN_, 1), NAN, None),
+        (2j, complex(1, INF), NONFINITE, None),
+        (complex(0, NAN_), 1 + 0j, NAN, None),
+    ],
+)
+def test_rules_of_scaled_vectors(alpha, x, kind, value):
+    got = oracle.scal(np.array([x]), "float64", alpha=alpha)
+    assert got.kind == kind
+    assert value is None or got.value == value
+
+
+@pytest.mark.parametrize("is_complex", [False, True], ids=["real", "complex"])
+@pytest.mark.parametrize("trans", ["N", "T", "C"])
+def test_matrix_vector_products(is_complex, trans):
+    a, x, y = (random(s, is_complex, i) for i, s in enumerate([(3, 5), (5,), (3,)]))
+    stored = {"N": a, "T": a.T, "C": a.conj().T}[trans]
+    scalars = {"alpha": 0.7, "beta": 1.3 - 1.1j if is_complex else 1.3}
+    got = reference("gemv", {"a": stored, "x": x, "y": y}, scalars, {"trans": trans}, "float64")
+    exact = exact_gemm(a, x[:, None], y[:, None], *scalars.values())[:, 0]
+    assert distance(got, exact) < Fraction(1, 2**100)
+    assert (got.value.shape, got.core, got.terms) == ((3,), 1, 5)
+    assert got.quality.shape == ()
+
+
+def test_stacks_of_matrices_and_vectors_broadcast():
+    a, x = random((2, 1, 3, 4), False, 1), random((5, 4), False, 2)
+    got = oracle.gemv(a, x, "float64")
+    np.testing.assert_allclose(got.value, np.einsum("aij,bj->abi", a[:, 0], x), rtol=1e-13)
+    assert got.quality.shape == (2, 5)
+
+
+def test_matrix_vector_products_of_nothing():
+    """n = 0 leaves beta y, as an array interface has to; alpha = 0 drops the product."""
+    a, x, y = np.ones((2, 0)), np.ones(0), np.array([1.0, NAN_])
+    got = oracle.gemv(a, x, "float64", y=y, alpha=NAN_, beta=3.0)
+    assert got.kind.tolist() == [FINITE, NAN]
+    assert got.value[0] == 3
+    got = oracle.gemv(a, x, "float64", y=y, beta=0.0)
+    assert got.kind.tolist() == [FINITE, FINITE]
+    assert got.value.tolist() == [0, 0]
+    bad = np.full((2, 2), NAN_)
+    got = oracle.gemv(bad, bad[0], "float64", y=np.ones(2), alpha=0.0, beta=2.0)
+    assert got.value.tolist() == [2, 2]
 
 
 # ---- rules --------------------------------------------------------------------------------------

@@ -27,6 +27,10 @@ def test_a_given_output_is_returned_itself(backend):
     y, c = np.ones(3), np.ones((2, 2), order="F")[::-1]
     assert tb.axpy(np.ones(3), y) is y
     assert tb.axpy(np.ones(3), y, alpha=0) is y
+    assert tb.scal(y, alpha=2) is y
+    assert tb.scal(y, alpha=1) is y
+    assert tb.gemv(np.ones((3, 2)), np.ones(2), y, alpha=0, beta=1) is y
+    assert tb.gemv(np.ones((3, 2)), np.ones(2), y) is y
     assert tb.gemm(np.ones((2, 3)), np.ones((3, 2)), c) is c
     assert tb.gemm(np.ones((2, 0)), np.ones((0, 2)), c, beta=1) is c
 
@@ -50,6 +54,35 @@ def test_dot_returns_a_numpy_scalar(backend, dtype):
     assert got == 3
 
 
+@pytest.mark.parametrize("dtype", TYPES)
+def test_nrm2_returns_a_real_numpy_scalar(backend, dtype):
+    got = tb.nrm2(np.full(4, 3, TYPES[dtype]))
+    assert type(got) is TYPES[DTYPES[dtype].real].type
+    assert got == 6
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_nrm2_of_stacks_returns_a_real_array(backend, dtype):
+    x = np.array([[[3, 4], [5, 12]], [[8, 15], [0, 1]], [[6, 8], [0, 0]]], TYPES[dtype])
+    for stack in (x, np.asfortranarray(x), x[::-1], x.swapaxes(0, 1)):
+        got = tb.nrm2(stack)
+        assert type(got) is np.ndarray
+        assert got.dtype == TYPES[DTYPES[dtype].real]
+        assert got.flags.c_contiguous
+        np.testing.assert_array_equal(got, np.sqrt((stack.astype(complex).real ** 2).sum(-1)))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_new_vector_is_contiguous(backend, dtype, order):
+    a = np.ones((2, 3, 4), TYPES[dtype], order=order)
+    for trans, n, m in (("N", 4, 3), ("T", 3, 4), ("C", 3, 4)):
+        y = tb.gemv(a, np.ones(n, TYPES[dtype]), trans=trans)
+        assert y.flags.c_contiguous
+        assert (y.shape, y.dtype) == ((2, m), TYPES[dtype])
+        assert (y == n).all()
+
+
 def test_dot_of_stacks_returns_an_array(backend):
     x = np.arange(24.0).reshape(2, 3, 4)
     got = tb.dot(x, np.ones((3, 1)).repeat(4, axis=1))
@@ -68,6 +101,9 @@ def test_read_only_outputs(cpu):
     assert "read-only" in message
     refuses("y", 5, lambda: tb.axpy(np.ones(3), y, alpha=0), y)
     refuses("c", 12, lambda: tb.gemm(np.ones((2, 1)), np.ones((1, 2)), c), c)
+    refuses("y", 10, lambda: tb.gemv(np.ones((3, 1)), np.ones(1), y), y)
+    for alpha in (2, 1, 0):
+        assert "read-only" in refuses("x", 3, lambda alpha=alpha: tb.scal(y, alpha=alpha), y)
 
 
 def test_read_only_after_the_same_call_on_a_writable_array(cpu):
@@ -76,13 +112,18 @@ def test_read_only_after_the_same_call_on_a_writable_array(cpu):
     tb.axpy(x, y)
     y.flags.writeable = False
     refuses("y", 5, lambda: tb.axpy(x, y), y)
+    tb.scal(x, alpha=2)
+    x.flags.writeable = False
+    refuses("x", 3, lambda: tb.scal(x, alpha=2), x)
 
 
 def test_read_only_inputs_are_inputs(backend):
     x = np.ones(3)
     x.flags.writeable = False
     assert tb.dot(x, x) == 3
+    assert tb.nrm2(np.broadcast_to(x[:1], 4)) == 2
     assert (tb.axpy(x, np.ones(3)) == 2).all()
+    assert tb.gemv(x[None, :], x) == 3
 
 
 @pytest.mark.parametrize(
@@ -101,6 +142,9 @@ def test_read_only_inputs_are_inputs(backend):
 def test_outputs_that_overlap_themselves(cpu, shape, strides):
     buffer = np.zeros(64)
     c = as_strided(buffer[20:], shape, [8 * s for s in strides])
+    assert "overlap" in refuses("x", 3, lambda: tb.scal(c, alpha=2), buffer)
+    stack = np.ones((shape[0], shape[1], 3))
+    assert "overlap" in refuses("y", 10, lambda: tb.gemv(stack, np.ones(3), c), buffer)
     a, b = np.ones((shape[0], 3)), np.ones((3, shape[1]))
     assert "overlap" in refuses("c", 12, lambda: tb.gemm(a, b, c), buffer)
 
@@ -124,6 +168,11 @@ def test_outputs_with_odd_strides_that_do_not_overlap(backend, shape, strides):
     tb.gemm(a, b, c)
     wanted = np.zeros(128)
     as_strided(wanted[64:], shape, [8 * s for s in strides])[...] = a @ b
+    np.testing.assert_array_equal(buffer, wanted)
+    tb.scal(c, alpha=3)
+    np.testing.assert_array_equal(buffer, 3 * wanted)
+    tb.gemv(np.broadcast_to(a[:, None, :], (*shape, 3)), np.arange(3.0), c)
+    as_strided(wanted[64:], shape, [8 * s for s in strides])[...] = (a @ np.arange(3.0))[:, None]
     np.testing.assert_array_equal(buffer, wanted)
 
 
@@ -166,6 +215,27 @@ def test_gemm_between_interleaved_columns(backend):
     wanted[:, 1::2] = a @ np.full((3, 3), 2.0)
     tb.gemm(a, np.full((3, 3), 2.0), c)
     np.testing.assert_array_equal(buffer, wanted)
+
+
+def test_gemv_between_columns_and_rows_of_one_matrix(backend):
+    m = np.arange(36.0).reshape(6, 6)
+    wanted = m.copy()
+    wanted[:, 5] = 2 * (m[:, :4] @ m[0, :4]) + m[:, 5]
+    tb.gemv(m[:, :4], m[0, :4], m[:, 5], alpha=2, beta=1)
+    np.testing.assert_array_equal(m, wanted)
+
+
+def test_gemv_into_an_input(cpu):
+    a, buffer = np.arange(16.0).reshape(4, 4), np.arange(12.0)
+    for y in (a[0], a[:, 1], a[::-1, 2], a.reshape(16)[::5]):
+        assert "'a'" in refuses("y", 10, lambda y=y: tb.gemv(a, np.ones(4), y), a)
+    for x, y in (
+        (buffer[:4], buffer[:4]),
+        (buffer[:4], buffer[3:7]),
+        (buffer[:4], buffer[:8:2]),
+        (np.broadcast_to(buffer[2:3], 4), buffer[:4]),
+    ):
+        assert "'x'" in refuses("y", 10, lambda x=x, y=y: tb.gemv(np.eye(4), x, y), buffer)
 
 
 def test_gemm_between_quadrants_of_one_matrix(backend):
@@ -217,6 +287,7 @@ def test_inputs_may_be_one_array(backend):
     a = np.arange(4.0).reshape(2, 2)
     np.testing.assert_array_equal(tb.gemm(a, a, trans_a="T"), a.T @ a)
     assert tb.dot(a[0], a[0]) == 1
+    np.testing.assert_array_equal(tb.gemv(a, a[1]), a @ a[1])
 
 
 def test_empty_arrays_never_coincide(backend):
@@ -225,6 +296,8 @@ def test_empty_arrays_never_coincide(backend):
     c = np.ones((3, 3))
     tb.gemm(c[:, :0], c[:0], c, beta=2)
     assert (c == 2).all()
+    tb.gemv(c[:, :0], c[0, :0], c[0], beta=2)
+    np.testing.assert_array_equal(c, [[4] * 3, [2] * 3, [2] * 3])
 
 
 # ---- JAX and other libraries --------------------------------------------------------------------
@@ -242,6 +315,14 @@ def test_jax_outputs_are_new_arrays(backend):
     assert isinstance(got, jax.Array)
     np.testing.assert_array_equal(got, np.outer(x, x) + 1)
     assert (np.asarray(c) == 1).all()
+    got = tb.scal(y, alpha=3)
+    assert isinstance(got, jax.Array)
+    np.testing.assert_array_equal(got, [3, 3, 3])
+    np.testing.assert_array_equal(y, [1, 1, 1])
+    got = tb.gemv(c, x, y, beta=2)
+    assert isinstance(got, jax.Array)
+    np.testing.assert_array_equal(got, [5, 5, 5])
+    np.testing.assert_array_equal(y, [1, 1, 1])
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex64"])
@@ -252,6 +333,14 @@ def test_jax_inputs_give_jax_results(backend, dtype):
         assert isinstance(got, jax.Array)
         assert (got.shape, got.dtype) == (shape, dtype)
         assert (got == 3).all()
+    got = tb.gemv(x, x[0])
+    assert isinstance(got, jax.Array)
+    assert (got.shape, got.dtype) == ((2,), dtype)
+    assert (got == 3).all()
+    got = tb.nrm2(jax.numpy.full((2, 4), 2, dtype))
+    assert isinstance(got, jax.Array)
+    assert (got.shape, got.dtype) == ((2,), DTYPES[dtype].real)
+    assert (got == 4).all()
 
 
 def test_two_libraries_give_the_outputs_or_else_the_firsts(backend):

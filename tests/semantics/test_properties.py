@@ -1,5 +1,7 @@
 """Shapes, strides and scalars that nobody thought of: any view is computed where it lies."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -66,6 +68,34 @@ def vector_cases(draw, routine):
 
 
 @st.composite
+def one_vector_cases(draw, routine):
+    dtype, n, batch, fill = draw(dtypes), draw(sizes), draw(batches), draw(fills)
+    is_output = routine == "scal"
+    x = plan(draw, "x", (*batch, n), 1, fill, dtype, is_output)
+    numbers = (("alpha", draw(scalars(dtype))),) if is_output else ()
+    out = dtype if is_output else DTYPES[dtype].real
+    return Case(f"{routine}-{x}-{numbers}", routine, dtype, out, (x,), numbers)
+
+
+@st.composite
+def gemv_cases(draw):
+    dtype, batch, fill = draw(dtypes), draw(batches), draw(fills)
+    m, n, trans = draw(sizes), draw(sizes), draw(letters)
+    left, right = draw(broadcasts(batch)), draw(broadcasts(batch))
+    lead = np.broadcast_shapes(left, right) if draw(st.booleans()) else None
+    plans = [
+        plan(draw, "a", (*left, *((m, n) if trans == "N" else (n, m))), 2, fill, dtype),
+        plan(draw, "x", (*right, n), 1, fill, dtype),
+    ]
+    numbers = (("alpha", draw(scalars(dtype))),)
+    if lead is not None:
+        plans.append(plan(draw, "y", (*lead, m), 1, fill, dtype, is_output=True))
+        numbers += (("beta", draw(scalars(dtype))),)
+    id = f"gemv-{trans}-{plans}-{numbers}"
+    return Case(id, "gemv", dtype, dtype, tuple(plans), numbers, (("trans", trans),))
+
+
+@st.composite
 def gemm_cases(draw):
     dtype, batch, fill = draw(dtypes), draw(batches), draw(fills)
     m, n, k = draw(sizes), draw(sizes), draw(sizes)
@@ -99,13 +129,27 @@ def test_axpy_of_any_views(cpu):
     few(given(vector_cases("axpy"))(check))()
 
 
+@pytest.mark.parametrize("routine", ["nrm2", "scal"])
+def test_one_vector_of_any_view(cpu, routine):
+    few(given(one_vector_cases(routine))(check))()
+
+
+def test_gemv_of_any_views(cpu):
+    settings(few, max_examples=250)(given(gemv_cases())(check))()
+
+
 def test_gemm_of_any_views(cpu):
     settings(few, max_examples=250)(given(gemm_cases())(check))()
 
 
 @pytest.mark.interpret
-@pytest.mark.parametrize("name", ["dotc", "axpy", "gemm"])
+@pytest.mark.parametrize("name", ["dotc", "axpy", "nrm2", "scal", "gemv", "gemm"])
 def test_kernels_on_any_views(name):
-    cases = gemm_cases() if name == "gemm" else vector_cases(name)
+    cases = {
+        "nrm2": partial(one_vector_cases, "nrm2"),
+        "scal": partial(one_vector_cases, "scal"),
+        "gemv": gemv_cases,
+        "gemm": gemm_cases,
+    }.get(name, partial(vector_cases, name))()
     with tb.backend("interpret"):
         settings(few, max_examples=40)(given(cases)(check))()

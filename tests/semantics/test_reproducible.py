@@ -71,15 +71,52 @@ def test_axpy_100_times(backend, dtype):
     assert len({tb.axpy(x, y.copy(), alpha=0.3).tobytes() for _ in range(runs(backend))}) == 1
 
 
+@each_dtype
+def test_nrm2_100_times(backend, dtype):
+    x = random(10_007, dtype, 1)
+    assert len({tb.nrm2(x).tobytes() for _ in range(runs(backend))}) == 1
+    assert len({tb.nrm2(x[::-2]).tobytes() for _ in range(runs(backend))}) == 1
+
+
+@each_dtype
+def test_scal_100_times(backend, dtype):
+    x = random(5003, dtype, 1)
+    assert len({tb.scal(x.copy(), alpha=0.3).tobytes() for _ in range(runs(backend))}) == 1
+
+
+@each_dtype
+@pytest.mark.parametrize("trans", ["N", "T"])
+def test_gemv_100_times_with_other_work_between(backend, dtype, trans):
+    """A tall and a wide matrix in both orders, whose sums programs or threads may share."""
+    for shape in ((3, 1030), (1030, 3)):
+        for order in "CF":
+            a = np.array(random(shape, dtype, 1), order=order)
+            x, y = (random(n, dtype, n) for n in (shape[::-1] if trans == "N" else shape))
+            other = random((40, 40), "float64", 4)
+            seen = set()
+            for _ in range(runs(backend)):
+                got = tb.gemv(a, x, y.copy(), alpha=0.7, beta=1.3, trans=trans)
+                seen.add(got.tobytes())
+                tb.gemv(other, other[0])
+                tb.nrm2(other[0])
+            assert len(seen) == 1
+
+
 def test_nan_of_an_earlier_call_stays_there(backend):
     """OpenMathLib/OpenBLAS#746: NaN left in an internal buffer leaked into the next call."""
     a = random((59, 50), "complex64", 1)
     clean = tb.gemm(a, a, trans_a="T")
+    x = random(59, "complex64", 2)
+    clean_vector, clean_norm = tb.gemv(a, x, trans="T"), tb.nrm2(x)
     for dtype in TYPES:
         bad = np.full((59, 50), np.nan, TYPES[dtype])
         tb.gemm(bad, bad, trans_a="T")
         tb.dot(bad, bad)
+        tb.gemv(bad, bad[:, 0], trans="T")
+        tb.nrm2(bad)
     assert tb.gemm(a, a, trans_a="T").tobytes() == clean.tobytes()
+    assert tb.gemv(a, x, trans="T").tobytes() == clean_vector.tobytes()
+    assert tb.nrm2(x) == clean_norm
 
 
 def test_098_threads_on_a_strided_view(cpu):
@@ -110,6 +147,9 @@ def test_threads_on_small_calls_of_every_kind(backend, dtype):
             results.append(tb.dot(x[:n], x[::-1][:n]).tobytes())
             results.append(tb.axpy(x[:n], x[n : 2 * n].copy(), alpha=n).tobytes())
             results.append(tb.gemm(a[:n], a[:, n:], alpha=2).tobytes())
+            results.append(tb.gemv(a[:n], x[::-2][:12], alpha=2).tobytes())
+            results.append(tb.scal(x[:n].copy(), alpha=n).tobytes())
+            results.append(tb.nrm2(x[:n]).tobytes())
         return tuple(results)
 
     rounds = 5 if backend != "interpret" else 1
@@ -119,5 +159,10 @@ def test_threads_on_small_calls_of_every_kind(backend, dtype):
 def test_threads_on_several_programs(backend):
     """Calls that take more than one kernel program, or thread of SciPy's BLAS, at the same time."""
     x, a = random(5000, "float32", 1), random((70, 70), "float32", 2)
-    calls = from_threads(4, 5, lambda: (tb.dot(x, x).tobytes(), tb.gemm(a, a).tobytes()))
-    assert set(calls) == {(tb.dot(x, x).tobytes(), tb.gemm(a, a).tobytes())}
+    wide = random((3, 5000), "float32", 3)
+
+    def calls():
+        results = tb.dot(x, x), tb.gemm(a, a), tb.nrm2(x), tb.gemv(wide, x), tb.gemv(wide.T, x[:3])
+        return tuple(result.tobytes() for result in results)
+
+    assert set(from_threads(4, 5, calls)) == {calls()}

@@ -40,6 +40,23 @@ def test_what_blas_can_express_is_never_copied(cpu, dtype):
         tb.gemm(columns, columns, c, trans_b="C")
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_what_blas_can_express_on_vectors_is_never_copied(cpu, dtype):
+    """Increments of any sign and 0, rows and columns, and every letter."""
+    big, one = np.ones((8, 8), TYPES[dtype]), np.ones(1, TYPES[dtype])
+    with tb.options(copies="forbid"):
+        assert tb.nrm2(big[::-2, 1]) == 2
+        assert tb.nrm2(np.broadcast_to(one, 4)) == 2
+        tb.scal(big.copy()[::-1, 2], alpha=2)
+        for a in (big[:3, :4], big.T[:3, :4]):
+            for x in (big[0, ::2], big[::-2, 0], np.broadcast_to(one, 4)):
+                for y in (np.ones(3, TYPES[dtype]), np.ones(6, TYPES[dtype])[::-2]):
+                    assert (tb.gemv(a, x, y, alpha=2, beta=3) == 11).all()
+            for trans in "TC":
+                y = np.ones(8, TYPES[dtype])[::2]
+                assert (tb.gemv(a, big[:3, 0], y, beta=2, trans=trans) == 5).all()
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_types_are_copied_on_the_cpu(cpu, dtype):
     x, y, a = np.ones(4, TYPES[dtype]), np.ones(4, TYPES[dtype]), np.ones((2, 2), TYPES[dtype])
@@ -48,6 +65,9 @@ def test_half_types_are_copied_on_the_cpu(cpu, dtype):
     forbidden("axpy", lambda: tb.axpy(x, y), y)
     forbidden("gemm", lambda: tb.gemm(a, a))
     forbidden("gemm", lambda: tb.gemm(a, a, c), c)
+    forbidden("nrm2", lambda: tb.nrm2(x))
+    forbidden("scal", lambda: tb.scal(x, alpha=2), x)
+    forbidden("gemv", lambda: tb.gemv(a, a[0], y[:2]), y)
     assert tb.dot(x, y) == 4
 
 
@@ -58,6 +78,9 @@ def test_matrices_without_a_unit_stride_are_copied_on_the_cpu(cpu):
     forbidden("gemm", lambda: tb.gemm(plain, step, c), c)
     forbidden("gemm", lambda: tb.gemm(plain, plain, step, beta=1), step)
     assert (tb.gemm(step, plain) == 4).all()
+    forbidden("gemv", lambda: tb.gemv(step, plain[0], c[0]), c)
+    forbidden("gemv", lambda: tb.gemv(plain[::-1], plain[0], c[0]), c)
+    assert (tb.gemv(step, plain[0]) == 4).all()
 
 
 def test_a_conjugation_that_blas_lacks_is_copied_on_the_cpu(cpu):
@@ -66,6 +89,10 @@ def test_a_conjugation_that_blas_lacks_is_copied_on_the_cpu(cpu):
     with tb.options(copies="forbid"), pytest.raises(tb.BlasError, match="conj"):
         tb.gemm(rows, rows, c, trans_b="C")
     assert (c == 1).all()
+    backwards = np.ones(3, complex)[::-1]
+    with tb.options(copies="forbid"), pytest.raises(tb.BlasError, match="conj"):
+        tb.gemv(rows, backwards, c[0, :1].repeat(4), trans="C")
+    assert (tb.gemv(rows, backwards, trans="C") == 3).all()
 
 
 def test_a_copy_is_refused_before_the_first_of_a_batch_is_written(cpu):
@@ -88,6 +115,9 @@ def test_kernels_never_copy(dtype):
         assert tb.dot(big[0], big[1]) == 8
         assert (tb.gemm(big[::2, ::2], big[::-2, 1::2]) == 4).all()
         assert (tb.axpy(big[0, ::2], big[1, 1::2]) == 2).all()
+        assert (tb.gemv(big[2::2, ::-2], big[2, 1:4], trans="C", alpha=2) == 6).all()
+        assert (tb.scal(big[3, ::-2], alpha=3) == 3).all()
+        assert tb.nrm2(big[2::2, 7]) ** 2 == pytest.approx(3, rel=0.01)
 
 
 def test_unknown_options():

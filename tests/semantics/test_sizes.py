@@ -31,6 +31,43 @@ def test_a_stack_of_empty_dots_is_zeros(backend, dtype):
 
 
 @each_dtype
+def test_an_empty_norm_is_zero(backend, dtype):
+    real = TYPES[DTYPES[dtype].real]
+    got = tb.nrm2(np.ones(0, TYPES[dtype]))
+    assert type(got) is real.type
+    assert got == 0
+    np.testing.assert_array_equal(tb.nrm2(np.ones((3, 2, 0), TYPES[dtype])), np.zeros((3, 2), real))
+    assert tb.nrm2(np.ones((0, 4), TYPES[dtype])).shape == (0,)
+
+
+@each_dtype
+@pytest.mark.parametrize("alpha", [2, 0, float("nan")])
+def test_an_empty_scal_is_nothing(backend, dtype, alpha):
+    for shape in ((0,), (3, 0), (0, 3)):
+        x = np.ones(shape, TYPES[dtype])
+        assert tb.scal(x, alpha=alpha) is x
+
+
+@each_dtype
+@pytest.mark.parametrize("sizes", [(0, 0), (0, 3), (3, 0)])
+@pytest.mark.parametrize("trans", ["N", "T", "C"])
+def test_gemv_with_an_empty_dimension(backend, dtype, sizes, trans):
+    """beta y where the sum is empty, unlike Fortran's gemv; nothing where the output is empty."""
+    m, n = sizes
+    a = np.ones((m, n) if trans == "N" else (n, m), TYPES[dtype])
+    x = np.ones(n, TYPES[dtype])
+    np.testing.assert_array_equal(tb.gemv(a, x, trans=trans), np.zeros(m, TYPES[dtype]))
+    for step in (1, 2, -2):
+        buffer = np.full(8, 5, TYPES[dtype])
+        wanted = buffer.copy()
+        for beta in (1, 3, 0):
+            y = buffer[1:7][::step][:m]
+            assert tb.gemv(a, x, y, beta=beta, trans=trans) is y
+            wanted[1:7][::step][:m] *= TYPES[dtype].type(beta)
+            np.testing.assert_array_equal(buffer, wanted)
+
+
+@each_dtype
 def test_an_empty_axpy_is_nothing(backend, dtype):
     for shape in ((0,), (3, 0), (0, 3)):
         y = np.ones(shape, TYPES[dtype])
@@ -59,6 +96,8 @@ def test_gemm_with_an_empty_dimension(backend, dtype, sizes, trans):
 def test_an_empty_sum_does_not_read_what_it_overwrites(backend):
     c = np.full((2, 3), np.nan)
     assert (tb.gemm(np.ones((2, 0)), np.ones((0, 3)), c) == 0).all()
+    y = np.full((2, 3), np.nan)
+    assert (tb.gemv(np.ones((3, 0)), np.ones(0), y) == 0).all()
 
 
 @pytest.mark.parametrize(
@@ -70,10 +109,19 @@ def test_an_empty_batch(backend, a, b, c):
     assert tb.gemm(np.ones(a), np.ones(b), output, beta=3) is output
 
 
+@pytest.mark.parametrize(("a", "x", "y"), [((0, 2, 3), (3,), (0, 2)), ((2, 3), (0, 3), (0, 2))])
+def test_an_empty_batch_of_vectors(backend, a, x, y):
+    assert tb.gemv(np.ones(a), np.ones(x)).shape == y
+    output = np.ones(y)
+    assert tb.gemv(np.ones(a), np.ones(x), output, beta=3) is output
+
+
 def test_dimensions_of_an_empty_product_may_be_huge(backend):
     long = np.broadcast_to(np.float32(1), (0, 2**40))
     assert tb.gemm(long, long, trans_b="T").shape == (0, 0)
     assert tb.axpy(long, np.empty((0, 2**40), np.float32)).shape == (0, 2**40)
+    assert tb.scal(np.empty((0, 2**40), np.float32), alpha=2).shape == (0, 2**40)
+    assert tb.gemv(long, np.broadcast_to(np.float32(1), 2**40)).shape == (0,)
 
 
 def test_an_empty_dimension_is_still_checked(cpu):
@@ -83,6 +131,10 @@ def test_an_empty_dimension_is_still_checked(cpu):
         tb.gemm(np.ones((0, 2)), np.ones((3, 0)))
     with pytest.raises(tb.BlasError, match="'y'"):
         tb.axpy(np.ones(0), np.ones(1))
+    with pytest.raises(tb.BlasError, match="trans"):
+        tb.gemv(np.ones((0, 2)), np.ones(2), trans="X")
+    with pytest.raises(tb.BlasError, match="'x'"):
+        tb.gemv(np.ones((0, 2)), np.ones(3))
 
 
 # ---- 64 bits ------------------------------------------------------------------------------------
@@ -110,6 +162,15 @@ def test_vectors_with_a_stride_beyond_32_bits(backend, sparse):
     tb.axpy(np.array([1, 2, 3], np.float32), x, alpha=2)
     np.testing.assert_array_equal(x, [3, 14, 106])
     assert sparse[FAR - 1] == sparse[FAR + 1] == 0
+    tb.scal(x[::-1], alpha=2)
+    np.testing.assert_array_equal(x, [6, 28, 212])
+    assert sparse[FAR - 1] == sparse[FAR + 1] == 0
+    x[:] = 2, 3, 6
+    assert tb.nrm2(x) == tb.nrm2(x[::-1]) == 7
+    ones = np.ones((3, 3), np.float32)
+    np.testing.assert_array_equal(tb.gemv(ones, x), [11] * 3)
+    tb.gemv(ones, np.ones(3, np.float32), x, beta=2)
+    np.testing.assert_array_equal(x, [7, 9, 15])
 
 
 @pytest.mark.parametrize("turned", [False, True], ids=["rows", "columns"])
@@ -121,6 +182,8 @@ def test_matrices_with_a_leading_dimension_beyond_32_bits(backend, sparse, turne
     a[...] = np.arange(9).reshape(3, 3)
     eye = np.eye(3, dtype=np.float32)
     np.testing.assert_array_equal(tb.gemm(a, eye), np.arange(9).reshape(3, 3))
+    np.testing.assert_array_equal(tb.gemv(a, eye[1]), [1, 4, 7])
+    np.testing.assert_array_equal(tb.gemv(a, eye[1], trans="T"), [3, 4, 5])
     tb.gemm(eye, eye, a, alpha=2, beta=1)
     np.testing.assert_array_equal(a, np.arange(9).reshape(3, 3) + 2 * np.eye(3))
 
@@ -132,9 +195,21 @@ def test_batches_with_a_stride_beyond_32_bits(backend, sparse):
     a[...] = np.arange(12).reshape(3, 2, 2)
     np.testing.assert_array_equal(tb.gemm(a, np.eye(2, dtype=np.float32)), a)
     assert tb.dot(a[:, 0], a[:, 0])[2] == 64 + 81
+    np.testing.assert_array_equal(tb.gemv(a, np.ones(2, np.float32)), a.sum(-1))
+    np.testing.assert_allclose(tb.nrm2(a[:, 1]) ** 2, [13, 85, 221], rtol=1e-6)
+    np.testing.assert_array_equal(tb.scal(a, alpha=2), 2.0 * np.arange(12).reshape(3, 2, 2))
 
 
 def test_a_length_beyond_32_bits(cpu):
     """2^31 + 3 times one and the same element."""
     x = np.broadcast_to(np.float64(1), (2**31 + 3,))
     assert tb.dot(x, x) == 2**31 + 3
+    assert tb.nrm2(x) == np.sqrt(2.0**31 + 3)
+
+
+def test_007_a_norm_of_more_than_32_bits(cpu, sparse):
+    """JuliaGPU/CUDA.jl#598: the length was cut to 32 bits."""
+    x = sparse[: 2**31 + 8]
+    assert tb.nrm2(x[2**31 :]) == 0
+    x[2**31 - 1], x[-1] = 3, 4
+    assert tb.nrm2(x) == 5

@@ -36,6 +36,39 @@ def test_lazy_conjugates_of_vectors(device):
     equal(tb.axpy(x.conj(), y.clone(), alpha=2 - 1j), (2 - 1j) * x.conj() + y)
 
 
+@pytest.mark.parametrize("alpha", [2.0, 2 - 1j, 0])
+def test_lazy_bits_of_norms_and_of_scaled_vectors(device, alpha):
+    """A norm has neither; a vector that is scaled keeps both."""
+    x = integers((7,), device, 1)
+    norm = (x.abs() ** 2).sum().sqrt()
+    for view in (x, x.conj(), -x, x.imag, x.conj().imag):
+        wanted = norm if view.is_complex() else (view**2).sum().sqrt()
+        torch.testing.assert_close(tb.nrm2(view), wanted)
+    wanted = alpha * x.conj()
+    lazy = x.clone().conj()
+    assert tb.scal(lazy, alpha=alpha) is lazy
+    equal(lazy, wanted)
+    negative = x.clone().conj().imag
+    assert negative.is_neg()
+    wanted = -3 * x.imag
+    assert tb.scal(negative, alpha=3) is negative
+    equal(negative, wanted)
+
+
+@pytest.mark.parametrize("trans", ["N", "T", "C"])
+def test_lazy_bits_of_matrices_and_vectors(device, trans):
+    a, x, y = (integers(shape, device, i) for i, shape in enumerate(((4, 4), (4,), (4,))))
+    op = {"N": lambda x: x, "T": lambda x: x.mT, "C": lambda x: x.mH}[trans]
+    for matrix in (a, a.conj(), a.mH, a.mT):
+        for vector in (x, x.conj()):
+            for output in (y.clone(), y.clone().conj()):
+                product = (op(matrix).resolve_conj() * vector).sum(-1)
+                wanted = (2 - 1j) * product + 1j * output
+                got = tb.gemv(matrix, vector, output, alpha=2 - 1j, beta=1j, trans=trans)
+                assert got is output
+                equal(got, wanted)
+
+
 @pytest.mark.parametrize("trans", ["N", "T", "C"])
 def test_lazy_conjugates_of_matrices(device, trans):
     a, b = integers((4, 4), device, 1), integers((4, 4), device, 2)
@@ -75,9 +108,18 @@ def test_lazy_negatives(device):
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
 def test_results_are_tensors_of_the_same_kind(device, dtype):
     x = torch.ones((2, 3), dtype=getattr(torch, dtype), device=device)
-    for got, shape in ((tb.dot(x[0], x[1]), ()), (tb.dot(x, x), (2,)), (tb.gemm(x, x.mT), (2, 2))):
+    for got, shape in (
+        (tb.dot(x[0], x[1]), ()),
+        (tb.dot(x, x), (2,)),
+        (tb.gemv(x, x[0]), (2,)),
+        (tb.gemm(x, x.mT), (2, 2)),
+        (tb.scal(x[0].clone(), alpha=3), (3,)),
+    ):
         assert (got.dtype, got.device, tuple(got.shape)) == (x.dtype, x.device, shape)
         assert (got == 3).all()
+    norm = tb.nrm2(torch.full((2, 4), 2, dtype=x.dtype, device=device))
+    assert (norm.dtype, norm.device, tuple(norm.shape)) == (x.real.dtype, x.device, (2,))
+    assert (norm == 4).all()
 
 
 @pytest.mark.parametrize("dtype", ["int32", "bool", "uint8"])

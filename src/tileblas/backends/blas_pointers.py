@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
 from tileblas.core.call import View
-from tileblas.core.dtypes import DType
+from tileblas.core.dtypes import DTYPES, DType
 
 BUFFER_ELEMENTS = 1 << 16  # elements of a vector that goes through a buffer at a time
 INT_MAX = 2**31 - 1  # the largest size, increment or leading dimension of SciPy's BLAS
@@ -40,6 +41,11 @@ class Vector(NamedTuple):
     def base(self) -> int:
         """BLAS passes the lowest address of a vector whose increment is negative."""
         return self.address + min(0, (self.n - 1) * self.inc) * self.dtype.itemsize
+
+    @property
+    def step(self) -> int:
+        """The increment from `base` up, where order does not matter; at least 1."""
+        return max(1, abs(self.inc))
 
 
 @cache
@@ -108,10 +114,34 @@ def axpy(alpha: complex, x: Vector, y: Vector, conj_x: bool = False) -> None:
         axpy(sign * alpha, _component(x, component), _component(y, component))
 
 
+def nrm2(x: Vector) -> float:
+    """sqrt(sum |x_i|^2), which overflows only where the norm itself does."""
+    if x.inc == 0 and x.n > 1:
+        return math.sqrt(x.n) * nrm2(x._replace(n=1))
+    letters = x.dtype.letter
+    name = f"s{letters}" if letters == "c" else f"d{letters}" if letters == "z" else letters
+    # A norm does not depend on the order, and no BLAS need take a negative increment here.
+    return function(f"{name}nrm2", x.dtype.real)(_int(x.n), _at(x.base), _int(x.step))
+
+
+def scal(alpha: complex, x: Vector) -> None:
+    """x := alpha x; a real-typed alpha on complex vectors runs on their components."""
+    if x.dtype.is_complex and not isinstance(alpha, complex):
+        for component in _components(x):
+            scal(alpha, component)
+        return
+    function(f"{x.dtype.letter}scal")(_int(x.n), _scalar(x.dtype, alpha), _at(x.base), _int(x.step))
+
+
+def _components(v: Vector) -> tuple[Vector, ...]:
+    """A complex vector as real ones: one of twice the length, or the real and imaginary parts."""
+    if abs(v.inc) == 1 and 2 * v.n <= INT_MAX:
+        return (Vector(v.base, 2 * v.n, 1, DTYPES[v.dtype.real]),)
+    return _component(v, 0), _component(v, 1)
+
+
 def _component(v: Vector, which: int) -> Vector:
     """The real (0) or imaginary (1) parts of a complex vector, as a real one."""
-    from tileblas.core.dtypes import DTYPES
-
     real = DTYPES[v.dtype.real]
     return Vector(v.address + which * real.itemsize, v.n, 2 * v.inc, real)
 
@@ -132,19 +162,52 @@ def is_blas_output(view: View) -> bool:
 
 def operation(view: View) -> tuple[str, int] | None:
     """(op letter, ld) with which BLAS reads the transpose of `view`, or None if it cannot."""
+    letters = {"N": "" if view.conj else "N", "T": "C" if view.conj else "T"}
+    return next(((letters[op], ld) for op, ld in _readings(view) if letters[op]), None)
+
+
+def operation_on_vectors(view: View) -> tuple[str, int] | None:
+    """(op letter, ld) with which ?gemv reads `view` itself, or None if it cannot."""
+    letters = {"N": "C" if view.conj else "T", "T": "" if view.conj else "N"}
+    return next(((letters[op], ld) for op, ld in _readings(view) if letters[op]), None)
+
+
+def _readings(view: View) -> Iterator[tuple[str, int]]:
+    """(op letter, ld) of each way to read the transpose of a matrix as stored."""
     if view.dtype.name not in _C_TYPE or max(view.shape) > INT_MAX:
-        return None
+        return
     rows, columns = view.shape
     row_step, column_step = view.strides
-    if (column_step == 1 or columns <= 1) and not view.conj:
+    if column_step == 1 or columns <= 1:
         ld = row_step if rows > 1 else max(1, columns)
         if max(1, columns) <= ld <= INT_MAX:
-            return "N", ld
+            yield "N", ld
     if row_step == 1 or rows <= 1:
         ld = column_step if columns > 1 else max(1, rows)
         if max(1, rows) <= ld <= INT_MAX:
-            return "C" if view.conj else "T", ld
-    return None
+            yield "T", ld
+
+
+def gemv(alpha: complex, a: tuple[View, int], x: Vector, beta: complex, y: Vector) -> None:
+    """y := alpha A x + beta y for a matrix given as (view, address)."""
+    view, address = a
+    found = operation_on_vectors(view)
+    assert found is not None
+    letter, ld = found
+    stored = view.shape if letter == "N" else view.shape[::-1]
+    function(f"{view.dtype.letter}gemv")(
+        ctypes.c_char_p(letter.encode()),
+        _int(stored[0]),
+        _int(stored[1]),
+        _scalar(view.dtype, alpha),
+        _at(address),
+        _int(ld),
+        _at(x.base),
+        _int(x.inc or 1),  # one element has no increment
+        _scalar(view.dtype, beta),
+        _at(y.base),
+        _int(y.inc or 1),
+    )
 
 
 def gemm(

@@ -6,7 +6,9 @@ cannot express goes through bounded buffers (`cpu_buffers`), a documented copy.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from tileblas.backends import blas_pointers as blas
 from tileblas.backends import cpu_buffers as buffers
@@ -71,6 +73,37 @@ def _dot(problem: Problem, addresses: Sequence[int]) -> None:
     buffers.store(out.dtype, view, -total if problem.negate else total)
 
 
+def _nrm2(problem: Problem, addresses: Sequence[int]) -> None:
+    """out := sqrt(sum |x|^2): neither a conjugation nor a sign of x matters."""
+    (x,), (n,) = problem.inputs, problem.dims
+    buffers.refuse_vector_copies(problem)
+    pieces = [
+        blas.nrm2(buffers.vector(x, addresses[0], start, count))
+        for start, count in blas.chunks(n, buffers.needs_buffer(x))
+    ]
+    # hypot scales as nrm2 does, but of Inf and NaN it would return Inf.
+    norm = math.nan if any(map(_is_nan, pieces)) else math.hypot(*pieces)
+    out = problem.output
+    buffers.store(out.dtype, numpy_view(addresses[1], out.dtype, (), ()), norm)
+
+
+def _scal(problem: Problem, addresses: Sequence[int], alpha: complex) -> None:
+    """x := alpha x."""
+    x = problem.output
+    if _is_nan(alpha):
+        _fill(x, addresses[0], math.nan)
+    else:
+        buffers.refuse_vector_copies(problem)
+        _scale(x, addresses[0], alpha)
+
+
+def _scale(x: View, address: int, factor: complex) -> None:
+    """x := factor x, where a factor of 0 multiplies too."""
+    for start, count in blas.chunks(x.shape[0], buffers.needs_buffer(x)):
+        with buffers.output_vector(x, address, start, count) as piece:
+            blas.scal(factor, piece)
+
+
 def _axpy(problem: Problem, addresses: Sequence[int], alpha: complex) -> None:
     """y := alpha op(x) + y."""
     (x,), y, (n,) = problem.inputs, problem.output, problem.dims
@@ -81,6 +114,49 @@ def _axpy(problem: Problem, addresses: Sequence[int], alpha: complex) -> None:
         vx = buffers.vector(x, addresses[0], start, count, conj=conj_by_buffer)
         with buffers.output_vector(y, addresses[1], start, count) as vy:
             blas.axpy(alpha, vx, vy, conj_x=x.conj and not conj_by_buffer)
+
+
+def _gemv(problem: Problem, addresses: Sequence[int], alpha: complex, beta: complex) -> None:
+    """y := alpha A x + beta y: ?gemv where it takes A as it lies, else as a product of matrices."""
+    (a, x), y = problem.inputs, problem.output
+    part = replace(a, shape=tuple(min(size, blas.INT_MAX) for size in a.shape))
+    if 0 in a.shape:  # where ?gemv does nothing
+        if beta == 0:
+            _fill(y, addresses[2], 0)
+        else:
+            _scal(problem, addresses[2:], beta)
+    elif _is_nan(alpha) or _is_nan(beta) or x.conj or blas.operation_on_vectors(part) is None:
+        _gemm(_as_matrices(problem), addresses, alpha, beta)
+    else:
+        buffers.refuse_vector_copies(problem)
+        if y.dtype.is_complex and not isinstance(beta, complex) and beta != 0:
+            _scale(y, addresses[2], beta)
+            beta = 1.0
+        _gemv_in_parts(problem, addresses, alpha, beta)
+
+
+def _gemv_in_parts(
+    problem: Problem, addresses: Sequence[int], alpha: complex, beta: complex
+) -> None:
+    """The same in parts of A whose sizes fit a BLAS integer, or a buffer of x or y."""
+    (a, x), y, (m, n) = problem.inputs, problem.output, problem.dims
+    pack = buffers.is_repeated(x)  # a buffer, but no copy: it repeats one element
+    for i, rows in blas.chunks(m, buffers.needs_buffer(y)):
+        with buffers.output_vector(y, addresses[2], i, rows) as vy:
+            factor = beta
+            for j, columns in blas.chunks(n, pack or buffers.needs_buffer(x)):
+                part = replace(a, shape=(rows, columns))
+                start = addresses[0] + (i * a.strides[0] + j * a.strides[1]) * a.dtype.itemsize
+                vx = buffers.vector(x, addresses[1], j, columns, pack=pack)
+                blas.gemv(alpha, (part, start), vx, factor, vy)
+                factor = 1.0
+
+
+def _as_matrices(problem: Problem) -> Problem:
+    """A matrix-vector product with x and y as matrices of one column."""
+    (a, x), y, (m, n) = problem.inputs, problem.output, problem.dims
+    x, y = (replace(v, shape=(*v.shape, 1), strides=(*v.strides, 0)) for v in (x, y))
+    return replace(problem, dims=(m, 1, n), inputs=(a, x), output=y)
 
 
 def _gemm(problem: Problem, addresses: Sequence[int], alpha: complex, beta: complex) -> None:
@@ -108,14 +184,22 @@ def _gemm_of_nan(problem: Problem, addresses: Sequence[int], alpha: complex, bet
     if problem.dims[2] == 0 and not _is_nan(beta):
         buffers.gemm(problem, addresses, 0.0, beta)
         return
-    nan = complex("nan+nanj") if c.dtype.is_complex else float("nan")
-    buffers.store(c.dtype, numpy_view(addresses[2], c.dtype, c.shape, c.strides), nan)
+    _fill(c, addresses[2], math.nan)
+
+
+def _fill(view: View, address: int, value: float) -> None:
+    """Every element, and both parts of a complex one, := value."""
+    number = complex(value, value) if view.dtype.is_complex else value
+    buffers.store(view.dtype, numpy_view(address, view.dtype, view.shape, view.strides), number)
 
 
 _MEMBER: dict[str, Callable[..., None]] = {
     "dot": _dot,
     "dotc": _dot,
     "dotu": _dot,
+    "nrm2": _nrm2,
+    "scal": _scal,
     "axpy": _axpy,
+    "gemv": _gemv,
     "gemm": _gemm,
 }

@@ -69,11 +69,21 @@ def needs_buffer(view: View) -> bool:
     return view.dtype in HALF or abs(view.strides[0]) * 2 > blas.INT_MAX
 
 
-def vector(view: View, address: int, start: int, count: int, conj: bool = False) -> blas.Vector:
-    """Elements [start, start + count) of a vector for BLAS, through a buffer where it must be."""
+def is_repeated(view: View) -> bool:
+    """Whether the vector is one element over and over, which ?gemv does not take."""
+    return view.strides[0] == 0 and view.shape[0] > 1
+
+
+def vector(
+    view: View, address: int, start: int, count: int, conj: bool = False, pack: bool = False
+) -> blas.Vector:
+    """Elements [start, start + count) of a vector for BLAS, through a buffer where it must be.
+
+    `conj` asks for their conjugates, `pack` for a buffer in any case.
+    """
     inc = view.strides[0]
     first = address + start * inc * view.dtype.itemsize
-    if not (conj or needs_buffer(view)):
+    if not (conj or pack or needs_buffer(view)):
         return blas.Vector(first, count, inc, view.dtype)
     values = load(view.dtype, numpy_view(first, view.dtype, (count,), (inc,)), conj)
     return blas.Vector(values.ctypes.data, count, 1, widened(view.dtype), values)
@@ -94,7 +104,7 @@ def refuse_vector_copies(problem: Problem, conj: bool = False) -> None:
     """Raise BlasError if vectors of the problem need a buffer and the user forbade copies."""
     if conj:
         refuse_if_forbidden(problem.routine, "conjugation on the CPU")
-    if any(needs_buffer(view) for view in problem.views if view.strides):
+    if any(needs_buffer(view) for view in problem.views if len(view.strides) == 1):
         refuse_if_forbidden(problem.routine, "half types or a stride beyond 32 bits on the CPU")
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import cache
 from math import prod
 from typing import Any
 
-from tileblas.core.call import Problem
+from tileblas.backends import staging
+from tileblas.core.call import Problem, View
+from tileblas.core.dtypes import DType
 from tileblas.core.operand import HOST
+from tileblas.core.processor import cores
 from tileblas.core.spec import Spec
 from tileblas.runtime import fork
-from tileblas.tuning.model import Reckoning, reckon
+from tileblas.tuning.reckoning import Reckoning, Work, reckon
+from tileblas.tuning.table import FALLBACK, table
 
 
 def backend_of(spec: Spec, chosen: str, device: int, problem: Problem) -> str:
@@ -26,14 +29,42 @@ def backend_of(spec: Spec, chosen: str, device: int, problem: Problem) -> str:
 
 
 def reckoning(spec: Spec, problem: Problem) -> Reckoning:
-    """Predicted seconds of a call on host arrays, on the CPU and staged to a GPU."""
+    """Predicted seconds of a call on host arrays, on the CPU and staged to a GPU; print it."""
+    from tileblas.runtime.pinned import MOST_THREADS
+
     members, dtype = prod(problem.batch), problem.dtype
-    read_output = problem.scalar("beta")[0] != "zero"
-    moved = spec.byte_count(problem.dims, dtype, read_output) * members
-    received = prod(problem.output.shape) * problem.output.dtype.itemsize * members
-    flops = spec.flop_count(problem.dims, dtype) * members
-    cores = os.cpu_count() or 1
-    return reckon(flops, moved - received, received, moved, dtype.compute, cores)
+    reads_output = spec.operands[spec.output].role != "new" and problem.scalar("beta")[0] != "zero"
+    received = prod(problem.output.shape) * members * problem.output.dtype.itemsize
+    work = Work(
+        routine=spec.family,
+        level=spec.level,
+        dtype=dtype,
+        flops=spec.flop_count(problem.dims, dtype) * members,
+        moved=spec.byte_count(problem.dims, dtype, reads_output) * members,
+        sent=[_sent(v, problem.batch) for v in (problem.views if reads_output else problem.inputs)],
+        received=received,
+        panels=staging.panel_count(received),
+        rate=_product_rate(dtype),
+    )
+    return reckon(work, cores(), min(cores(), MOST_THREADS))
+
+
+def _sent(view: View, batch: tuple[int, ...]) -> int:
+    """Bytes of an operand that is sent: a batch axis that is broadcast counts once."""
+    members = prod(n for n, step in zip(batch, view.batch, strict=True) if step)
+    return prod(view.shape) * members * view.dtype.itemsize
+
+
+@cache
+def _product_rate(dtype: DType) -> float:
+    """Flops per second of the GPU's fastest product, by its tuning table; 1e12 if not measured."""
+    if cuda_available():
+        from tileblas.backends.cuda import device_table
+
+        tuned = device_table(staging.DEVICE)
+    else:
+        tuned = table(FALLBACK)
+    return 1e12 * max(row.rate for row in tuned.candidates("gemm", dtype.name))
 
 
 @cache

@@ -159,6 +159,25 @@ def suited(compute: str, *arrays: np.ndarray) -> Arithmetic:
     return DoubleDouble if all(map(_in_safe_range, arrays)) else Rational
 
 
+def root_of_squares(x: np.ndarray, compute: str) -> tuple[np.ndarray, np.ndarray]:
+    """sqrt(sum x^2) over the last axis of finite float64 numbers, as a leading part and a tail.
+
+    Powers of two bring the largest element to [1/2, 1), so that no square overflows and those that
+    underflow do not count. One step of Newton gives the root the bits of the sum.
+    """
+    arithmetic = Double if compute == "float32" else DoubleDouble
+    _, exponent = np.frexp(np.abs(x).max(axis=-1, initial=0.0))
+    scaled = np.ldexp(x, -exponent[..., None])
+    total = arithmetic.contract(scaled[..., None, :], scaled[..., :, None])
+    high, low = (part[..., 0, 0] for part in arithmetic.split(total))
+    root = np.sqrt(high)
+    square = root * root
+    rest = (high - square) - product_error(square, halves(root), halves(root)) + low
+    tail = np.divide(rest, 2 * root, out=np.zeros_like(root), where=root > 0)
+    with np.errstate(over="ignore"):
+        return np.ldexp(root, exponent), np.ldexp(tail, exponent)
+
+
 def _in_safe_range(x: np.ndarray) -> bool:
     magnitude = np.abs(x)
     return bool(((magnitude == 0) | ((magnitude >= 1 / SAFE) & (magnitude <= SAFE))).all())

@@ -1,7 +1,8 @@
 """A `Case` is one call as data: operands with shapes, layouts and fills, scalars and options.
 
-`dot_case`, `axpy_case` and `gemm_case` build cases with ids that read like BLAS, such as
-`zgemm-NC-3x5x9-col+1-alpha0-beta1`, and say in one place what the words of an id mean.
+`dot_case`, `nrm2_case`, `scal_case`, `axpy_case`, `gemv_case` and `gemm_case` build cases with ids
+that read like BLAS, such as `zgemm-NC-3x5x9-col+1-alpha0-beta1`, and say in one place what the
+words of an id mean.
 """
 
 from __future__ import annotations
@@ -77,13 +78,15 @@ class Case:
         return any(plan.layout.reverse for plan in self.plans)
 
 
-def vector(inc: int) -> Layout:
+def vector(inc: int, offset: int = 0, order: str = "C") -> Layout:
     """The layout of a vector with an increment: negative runs backwards, 0 repeats one element."""
     return Layout(
+        order=order,
         core=1,
         step=max(abs(inc), 1),
         reverse=(-1,) if inc < 0 else (),
         zero=(-1,) if inc == 0 else (),
+        offset=offset,
     )
 
 
@@ -98,11 +101,43 @@ def dot_case(
 ) -> Case:
     """dot, dotc or dotu of two vectors, or of two stacks of vectors."""
     plans = tuple(
-        Plan(name, (*batch, n), _shifted(vector(inc), offset), fill, dtype)
+        Plan(name, (*batch, n), vector(inc, offset), fill, dtype)
         for name, inc, batch in zip("xy", incs, batches, strict=True)
     )
     words = [_size_word(n, batches), f"inc{incs[0]},{incs[1]}", _offset_word(offset)]
     return _case(routine, dtype, dtype, words, plans, fill)
+
+
+def nrm2_case(
+    dtype: str,
+    n: int,
+    inc: int = 1,
+    batch: Sequence[int] = (),
+    fill: str = "random",
+    offset: int = 0,
+) -> Case:
+    """nrm2 of a vector, or of a stack of vectors."""
+    plans = (Plan("x", (*batch, n), vector(inc, offset), fill, dtype),)
+    words = [_size_word(n, (batch,)), f"inc{inc}", _offset_word(offset)]
+    return _case("nrm2", dtype, DTYPES[dtype].real, words, plans, fill)
+
+
+def scal_case(
+    dtype: str,
+    n: int,
+    inc: int = 1,
+    alpha: Scalar = 0.7,
+    batch: Sequence[int] = (),
+    fill: str = "random",
+    offset: int = 0,
+    order: str = "C",
+    form: str = "number",
+) -> Case:
+    """scal of a vector, or of a stack of vectors in the `order` of a Layout."""
+    plans = (Plan("x", (*batch, n), vector(inc, offset, order), fill, dtype),)
+    words = [_size_word(n, (batch,)), f"inc{inc}", _offset_word(offset)]
+    words += ["" if order == "C" else order, _scalar_word("alpha", alpha)]
+    return _case("scal", dtype, dtype, words, plans, fill, {"alpha": alpha}, form=form)
 
 
 def axpy_case(
@@ -118,12 +153,43 @@ def axpy_case(
     """axpy of two vectors, or of two stacks of vectors; `fill` for both, or one for each."""
     fills = (fill, fill) if isinstance(fill, str) else fill
     plans = tuple(
-        Plan(name, (*batch, n), _shifted(vector(inc), offset), own, dtype)
+        Plan(name, (*batch, n), vector(inc, offset), own, dtype)
         for name, inc, batch, own in zip("xy", incs, batches, fills, strict=True)
     )
     words = [_size_word(n, batches), f"inc{incs[0]},{incs[1]}", _offset_word(offset)]
     words += [_scalar_word("alpha", alpha)]
     return _case("axpy", dtype, dtype, words, plans, fill, {"alpha": alpha}, form=form)
+
+
+def gemv_case(
+    dtype: str,
+    sizes: tuple[int, int],
+    trans: str = "N",
+    layout: str = "col",
+    incs: tuple[int, int] = (1, 1),
+    alpha: Scalar = 1,
+    beta: Scalar = 0,
+    batches: tuple[Sequence[int], Sequence[int], Sequence[int]] = ((), (), ()),
+    fill: str | tuple[str, str, str] = "random",
+    y: bool = True,
+    offset: int = 0,
+    form: str = "number",
+) -> Case:
+    """gemv of A, m x n as stored, with `batches` of a, x and y; without y where `y` is False."""
+    rows, columns = _turned(sizes, trans)
+    fills = (fill,) * 3 if isinstance(fill, str) else fill
+    shapes = (sizes, (columns,), (rows,))
+    layouts = (MATRIX_LAYOUTS[layout], *(vector(inc, offset) for inc in incs))
+    plans = tuple(
+        Plan(name, (*batch, *shape), lay, own, dtype)
+        for name, batch, shape, lay, own in zip("axy", batches, shapes, layouts, fills, strict=True)
+        if name != "y" or y
+    )
+    words = [trans, _size_word(f"{sizes[0]}x{sizes[1]}", batches), layout]
+    words += [f"inc{incs[0]},{incs[1]}", _offset_word(offset)]
+    words += [_scalar_word("alpha", alpha), _scalar_word("beta", beta), "" if y else "new"]
+    scalars, options = {"alpha": alpha, "beta": beta}, {"trans": trans}
+    return _case("gemv", dtype, dtype, words, plans, fill, scalars, options, form)
 
 
 def gemm_case(
@@ -159,7 +225,7 @@ def gemm_case(
 
 def _case(routine, dtype, out, words, plans, fill, scalars=None, options=None, form="number"):
     fills = (fill,) if isinstance(fill, str) else fill
-    mixed = "" if out == dtype else f"to-{out}"
+    mixed = "" if out in (dtype, DTYPES[dtype].real) else f"to-{out}"
     words = [DTYPES[dtype].letter + routine, *words, "/".join(dict.fromkeys(fills))]
     words += [mixed, "" if form == "number" else form]
     scalars = scalars or {}
@@ -172,7 +238,7 @@ def _case(routine, dtype, out, words, plans, fill, scalars=None, options=None, f
         plans=plans,
         scalars=tuple(scalars.items()),
         options=tuple((options or {}).items()),
-        exact=set(fills) <= {"integers", "large"} and whole,
+        exact=set(fills) <= {"integers", "large"} and whole and routine != "nrm2",  # a root rounds
         form=form,
     )
 
@@ -184,10 +250,6 @@ def _finite(scalars: dict[str, Scalar]) -> list[complex]:
 
 def _turned(shape: tuple[int, int], letter: str) -> tuple[int, int]:
     return shape if letter == "N" else shape[::-1]
-
-
-def _shifted(layout: Layout, offset: int) -> Layout:
-    return Layout(layout.order, 1, layout.pad, layout.step, layout.reverse, layout.zero, offset)
 
 
 def _size_word(size, batches) -> str:

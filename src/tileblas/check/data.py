@@ -7,6 +7,8 @@ are exact, and those of "large" as said at LARGE, so that results can be compare
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import product
 
 import numpy as np
 
@@ -85,6 +87,34 @@ def _wide(random, shape, dtype):
     return random.uniform(-1, 1, shape) * 2.0 ** random.integers(-reach, reach, shape)
 
 
+#: The scales of netlib's NRM2 test: around them squares underflow, overflow, or lose bits.
+SCALES = ("0", "2safmin", "small", "ulp", "1", "1/ulp", "big", "safmax", "inf", "nan")
+
+
+def _scales(random, shape, dtype, first: str, others: str):
+    """Random numbers in (-1, 1), the first of each vector at one scale and the others at one."""
+    values = random.uniform(-1, 1, shape) * _scale(others, dtype)
+    values[..., :1] = random.uniform(-1, 1, (*shape[:-1], 1)) * _scale(first, dtype)
+    return values
+
+
+def _scale(name: str, dtype: DType) -> float:
+    """A scale as netlib has it: those above 1 are halved, so that norms of a few are finite."""
+    u, tiny, _ = finfo(dtype.real)
+    ulp = 2 * u
+    safmin = tiny / ulp
+    safmax = 1 / safmin
+    scales = {
+        "2safmin": 2 * safmin,
+        "small": safmin / ulp,
+        "ulp": ulp,
+        "1/ulp": 1 / ulp / 2,
+        "big": safmax * ulp / 2,
+        "safmax": safmax / 2,
+    }
+    return scales.get(name) or float(name)
+
+
 FILLS: dict[str, Callable[..., np.ndarray]] = {
     "random": _random,
     "integers": _integers,
@@ -95,4 +125,5 @@ FILLS: dict[str, Callable[..., np.ndarray]] = {
     "subnormal": _subnormal,
     "huge": _huge,
     "wide": _wide,
+    **{f"{p}:{q}": partial(_scales, first=p, others=q) for p, q in product(SCALES, repeat=2)},
 }

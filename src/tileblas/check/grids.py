@@ -2,7 +2,7 @@
 
 `grid(routine, dtype, name)` yields the cases of one routine and dtype:
 
-- "netlib"     the grid of netlib's test programs, in full: 17496 calls of gemm
+- "netlib"     the grid of netlib's test programs, in full: 3461 calls of gemv, 17496 of gemm
 - "interpret"  a few of each kind, for kernels that run in an interpreter
 - "reduced"    every kind, with the products of netlib's lists thinned
 - "full"       netlib's grid, and every kind at large sizes too
@@ -21,7 +21,11 @@ from tileblas.check.cases import (
     axpy_case,
     dot_case,
     gemm_case,
+    gemv_case,
+    nrm2_case,
+    scal_case,
 )
+from tileblas.check.data import SCALES
 from tileblas.core.dtypes import DTYPES, HALF
 
 NAMES = ("netlib", "interpret", "reduced", "full")
@@ -31,9 +35,16 @@ NAMES = ("netlib", "interpret", "reduced", "full")
 NETLIB_SIZES = (0, 1, 2, 3, 5, 9)
 NETLIB_LENGTHS = (0, 1, 2, 4)
 NETLIB_INCS = ((1, 1), (2, -2), (-2, 1), (-1, -2))
+NETLIB_INC = (1, 2)  # of one vector
+NETLIB_INC_OF_NORM = (-2, 0, 1, 2)
+NETLIB_INCS_OF_GEMV = tuple(itertools.product((1, 2, -1, -2), repeat=2))
+#: (m, n) of gemv: two m for each n. Those with an empty dimension are called once.
+NETLIB_SHAPES = ((2, 1), (4, 2), (1, 3), (5, 3), (2, 5), (8, 5), (4, 9), (14, 9))
+NETLIB_EMPTY_SHAPES = ((0, 0), (1, 0), (0, 1), (0, 2))
 TRANS = tuple(p + q for p, q in itertools.product("NTC", repeat=2))
 REAL_SCALARS = ((0, 0.7, 1), (0, 1, 1.3))  # alpha, beta
 COMPLEX_SCALARS = ((0, 1, 0.7 - 0.9j), (0, 1, 1.3 - 1.1j))
+REAL_SCALARS_OF_GEMV = ((0, 0.7, 1), (0, 0.9, 1))
 
 # ---- what we add --------------------------------------------------------------------------------
 
@@ -70,6 +81,53 @@ SKEWED = ((257, 1, 33), (1, 257, 33), (2, 3, 4097), (1, 1, 1000), (300, 5, 2), (
 LARGE_TILES = ((257, 255, 257), (129, 257, 1025), (1000, 17, 129), (17, 1000, 129))
 LARGE_SKEWED = ((3, 2, 1_000_003), (1, 1, 65537), (10007, 3, 5), (3, 10007, 5))
 
+#: gemv's A as stored: around tiles, in both orders; tall and wide, where programs share a sum.
+PLANES = (
+    (15, 17),
+    (16, 16),
+    (33, 31),
+    (31, 33),
+    (63, 65),
+    (65, 63),
+    (128, 128),
+    (129, 127),
+    (127, 130),
+    (255, 257),
+    (300, 5),
+    (5, 300),
+    (257, 1),
+    (1, 257),
+    (1, 1025),
+    (3, 4097),
+    (4097, 3),
+    (17, 7111),
+    (7111, 17),
+    (129, 1025),
+)
+#: The same for an interpreter, which has a program for every few rows: long sums, not long outputs.
+SMALL_PLANES = (
+    *PLANES[:5],
+    (129, 65),
+    (2, 257),
+    (257, 2),
+    (1, 300),
+    (300, 1),
+    (4097, 3),  # "T", as the letters take turns
+    (1, 1),
+    (3, 4097),  # "N"
+)
+LARGE_PLANES = (
+    (1025, 1023),
+    (2, 33792),
+    (33792, 2),
+    (1, 131071),
+    (131071, 1),
+    (10007, 129),
+    (129, 10007),
+    (3, 1_000_003),
+    (1_000_003, 3),
+)
+
 BATCHES = (
     ((3,), (3,), (3,)),
     ((3,), (), (3,)),
@@ -81,6 +139,9 @@ BATCHES = (
     ((0,), (0,), (0,)),
     ((0,), (1,), (0,)),
 )
+#: Ways to pass a scalar beside a Python number (see Case), and pairs of alpha and beta to pass.
+FORMS = ("numpy", "array", "compute")
+PASSED_SCALARS = ((0, 2), (0.1, 0), (0.1, 0.3), (1, 1))
 MANY = 65_539  # beyond 65535, the limit of a CUDA grid's second and third axis
 
 
@@ -88,7 +149,13 @@ def grid(routine: str, dtype: str, name: str) -> Iterator[Case]:
     """The cases of one routine and dtype in the named grid; their ids are unique."""
     if name not in NAMES:
         raise ValueError(f"no grid {name!r}; there are {', '.join(NAMES)}")
-    make = {"axpy": _axpy, "gemm": _gemm}.get(routine)
+    make = {
+        "nrm2": _nrm2,
+        "scal": _scal,
+        "axpy": _axpy,
+        "gemv": _gemv,
+        "gemm": _gemm,
+    }.get(routine)
     cases = make(dtype, name) if make else _dot(routine, dtype, name)
     seen: set[str] = set()
     for case in cases:
@@ -100,6 +167,19 @@ def grid(routine: str, dtype: str, name: str) -> Iterator[Case]:
 def _scalars(dtype: str) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
     """netlib's alphas and betas for a dtype."""
     return COMPLEX_SCALARS if DTYPES[dtype].is_complex else REAL_SCALARS
+
+
+def _exceptional_scalars(dtype: str) -> list[tuple[Scalar, Scalar]]:
+    """Pairs of alpha and beta with NaN, Inf or a sign, in every part that they can have."""
+    nan, inf = float("nan"), float("inf")
+    scalars: list[tuple[Scalar, Scalar]]
+    scalars = [(0, nan), (nan, 0), (nan, 1), (1, nan), (inf, 1), (1, inf), (-1, -1)]
+    if DTYPES[dtype].is_complex:
+        scalars += [(2, 3), (2j, -1j), (1 + 2j, 2)]
+        for part in (nan, inf):
+            for scalar in (complex(part, 0), complex(0, part)):
+                scalars += [(scalar, 1), (1, scalar), (scalar, 0), (0, scalar)]
+    return scalars
 
 
 # ---- level 1 ------------------------------------------------------------------------------------
@@ -145,6 +225,85 @@ def _dot(routine: str, dtype: str, name: str) -> Iterator[Case]:
         yield dot_case(routine, dtype, LONGEST, (2, -3))
 
 
+def _nrm2(dtype: str, name: str) -> Iterator[Case]:
+    yield from _nrm2_scales(dtype, name)
+    if name == "netlib":
+        return
+    incs = (1, -3, 0) if name == "interpret" else (1, 2, -1, -2, 3, -3, 7, 0)
+    for n, inc in itertools.product((0, 1, 2, *_lengths(name)), incs):
+        yield nrm2_case(dtype, n, inc)
+    for batch in ((3,), (2, 3), (0,), (2, 0), (2, 1, 3)):
+        yield nrm2_case(dtype, 17, -2, batch)
+    yield nrm2_case(dtype, 0, 1, (3,))
+    for fill, n in (("special", 3), ("special", 9), ("special", 33), ("nan", 2), ("inf", 4)):
+        yield nrm2_case(dtype, n, fill=fill)
+    for fill, n in itertools.product(("wide", "huge", "subnormal", "integers"), (1, 2, 65, 1025)):
+        yield nrm2_case(dtype, n, fill=fill)
+    for offset in (1, 3):
+        yield nrm2_case(dtype, 129, offset=offset)
+    if name == "interpret":
+        yield nrm2_case(dtype, LONG[1], fill="wide")
+        return
+    for scale in SCALES:  # one element among many of another scale
+        yield nrm2_case(dtype, 4097, fill=f"{scale}:1")
+        yield nrm2_case(dtype, 4097, fill=f"1:{scale}")
+    yield nrm2_case(dtype, 33, 1, (MANY if name == "full" else 300,))
+    yield nrm2_case(dtype, LONGEST)
+    if name == "full":
+        yield nrm2_case(dtype, LONGEST, -3)
+
+
+def _nrm2_scales(dtype: str, name: str) -> Iterator[Case]:
+    """netlib's 100 pairs of scales, with each n and increment or with one by a Latin square."""
+    calls = tuple(itertools.product((1, 2, 3, 4), NETLIB_INC_OF_NORM))
+    pairs = itertools.product(range(len(SCALES)), repeat=2)
+    for i, j in itertools.islice(pairs, 0, None, 3 if name == "interpret" else 1):
+        chosen = calls if name in ("netlib", "full") else (calls[(3 * i + 5 * j) % len(calls)],)
+        for n, inc in chosen:
+            yield nrm2_case(dtype, n, inc, fill=f"{SCALES[i]}:{SCALES[j]}")
+
+
+def _scal(dtype: str, name: str) -> Iterator[Case]:
+    alphas: tuple[Scalar, ...] = (0.3, -1, 0, 1)
+    if DTYPES[dtype].is_complex:
+        alphas += (0.4 - 0.7j,)
+    for n, inc, alpha in itertools.product(range(5), NETLIB_INC, alphas):
+        yield scal_case(dtype, n, inc, alpha)
+    if name == "netlib":
+        return
+    incs = (1, -3) if name == "interpret" else (1, 2, -1, -2, 3, -3, 7)
+    for n, inc in itertools.product(_lengths(name), incs):
+        yield scal_case(dtype, n, inc, alphas[-1])
+        if name != "interpret":
+            yield scal_case(dtype, n, inc, alphas[0])
+    for batch in ((3,), (2, 3), (0,), (2, 0), (2, 3, 2)):
+        yield scal_case(dtype, 17, -2, alphas[-1], batch)
+        yield scal_case(dtype, 17, 1, 2, batch, order="batch")
+    yield from _scal_values(dtype)
+    for offset in (1, 3):
+        yield scal_case(dtype, 129, offset=offset)
+    if name == "interpret":
+        return
+    yield scal_case(dtype, 33, 1, 2, (MANY if name == "full" else 300,))
+    yield scal_case(dtype, LONGEST)
+    if name == "full":
+        yield scal_case(dtype, LONGEST, -3)
+
+
+def _scal_values(dtype: str) -> Iterator[Case]:
+    """Exceptional scalars and data, and every way to pass a scalar; alpha = 0 multiplies."""
+    nan, inf = float("nan"), float("inf")
+    alphas: tuple[Scalar, ...] = (0, 1, -1, 3, nan, inf, -inf)
+    if DTYPES[dtype].is_complex:
+        alphas += (2j, 0j, 1 + 0j, complex(nan, 0), complex(0, nan), complex(0, inf))
+    for alpha, fill in itertools.product(alphas, ("integers", "special", "nan", "inf")):
+        yield scal_case(dtype, 9, 2, alpha, fill=fill)
+    for alpha, fill in itertools.product((1, 0.7, 2), ("wide", "huge", "subnormal")):
+        yield scal_case(dtype, 65, alpha=alpha, fill=fill)
+    for form, alpha in itertools.product(FORMS, (0, 1, 0.1)):
+        yield scal_case(dtype, 9, alpha=alpha, form=form)
+
+
 def _axpy(dtype: str, name: str) -> Iterator[Case]:
     alphas, _ = _scalars(dtype)
     for n, incs, alpha in itertools.product(NETLIB_LENGTHS, NETLIB_INCS, alphas):
@@ -185,10 +344,117 @@ def _axpy_values(dtype: str) -> Iterator[Case]:
             yield axpy_case(dtype, 5, (2, 1), alpha, fill=fills)
     for fill in ("wide", "huge", "subnormal"):
         yield axpy_case(dtype, 65, alpha=1, fill=fill)
-    for form, alpha in itertools.product(("numpy", "array", "compute"), (0, 1, 0.1)):
+    for form, alpha in itertools.product(FORMS, (0, 1, 0.1)):
         yield axpy_case(
             dtype, 9, alpha=alpha, form=form, fill=("nan" if not alpha else "random", "random")
         )
+
+
+# ---- gemv ---------------------------------------------------------------------------------------
+
+
+def _gemv(dtype: str, name: str) -> Iterator[Case]:
+    yield from _gemv_netlib(dtype, {"netlib": 1, "full": 1, "reduced": 5, "interpret": 61}[name])
+    if name == "netlib":
+        return
+    is_small = name == "interpret"
+    yield from _gemv_sizes(dtype, SMALL_PLANES if is_small else PLANES, 1 if is_small else 3)
+    if name == "full":
+        yield from _gemv_sizes(dtype, LARGE_PLANES, 3)
+    yield from _gemv_layouts(dtype, name)
+    yield from _gemv_batches(dtype, name)
+    yield from _gemv_values(dtype)
+    yield from _gemv_exact(dtype, name)
+
+
+def _gemv_netlib(dtype: str, stride: int) -> Iterator[Case]:
+    """netlib's 3461 calls, or every `stride`-th of those with something to compute."""
+    scalars = COMPLEX_SCALARS if DTYPES[dtype].is_complex else REAL_SCALARS_OF_GEMV
+    calls = itertools.product(NETLIB_SHAPES, "NTC", NETLIB_INCS_OF_GEMV, *scalars)
+    for shape, trans, incs, alpha, beta in itertools.islice(calls, 0, None, stride):
+        yield gemv_case(dtype, shape, trans, "col+1", incs, alpha, beta)
+    for shape in NETLIB_EMPTY_SHAPES:
+        yield gemv_case(dtype, shape, "N", "col+1", (1, 1), scalars[0][-1], scalars[1][-1])
+    yield gemv_case(dtype, (0, 5), "T", "col+1", (1, 1), 1, -0.7)
+
+
+def _gemv_sizes(dtype: str, sizes: tuple[tuple[int, int], ...], turns: int) -> Iterator[Case]:
+    """Larger sizes, each with `turns` of the transposes, column- and row-major.
+
+    y holds NaN under beta = 0.
+    """
+    alphas, betas = _scalars(dtype)
+    incs = itertools.cycle(((1, 1), (2, 1), (1, -1), (-3, 2), (0, 1)))
+    letters = itertools.cycle("NTC")
+    for size in sizes:
+        for trans, order in itertools.product(itertools.islice(letters, turns), ("col", "row")):
+            yield gemv_case(dtype, size, trans, order, fill=("random", "random", "nan"))
+            yield gemv_case(
+                dtype, size, trans, f"{order}+7", next(incs), alphas[-1], betas[-1], offset=1
+            )
+
+
+def _gemv_layouts(dtype: str, name: str) -> Iterator[Case]:
+    """Each layout of the matrix, with every transpose and with increments taken in turn."""
+    incs = itertools.cycle(pair for pair in INCS if pair[1])
+    for layout, trans in itertools.product(MATRIX_LAYOUTS, "NTC"):
+        if layout in ("same-batch", "batch-inner"):
+            continue  # these need a batch: see _gemv_batches
+        yield gemv_case(dtype, (5, 7), trans, layout, next(incs), 2, 3, fill="integers")
+        if name != "interpret":
+            yield gemv_case(dtype, (65, 33), trans, layout, next(incs), 1, 1)
+            yield gemv_case(dtype, (33, 140), trans, layout, next(incs), 0.7)
+
+
+def _gemv_batches(dtype: str, name: str) -> Iterator[Case]:
+    for batches in BATCHES:
+        yield gemv_case(dtype, (4, 3), "N", "row", (2, -1), 2, 3, batches, fill="integers")
+        yield gemv_case(dtype, (4, 3), "C", "col+1", batches=batches, y=False)
+    three = ((3,), (3,), (3,))
+    yield gemv_case(dtype, (4, 3), "N", "batch-inner", (1, 1), 2, 3, three, fill="integers")
+    yield gemv_case(dtype, (4, 3), "T", "same-batch", (0, -2), 1, 1, three)
+    for beta in (0, 1, 3):
+        yield gemv_case(dtype, (3, 0), "N", "row", (1, 2), 1, beta, ((2,), (2,), (2,)))
+    yield gemv_case(dtype, (0, 3), "T", "row", batches=((2,), (2,), (2,)), y=False)
+    if name == "full":
+        many = ((MANY,), (), (MANY,))
+        yield gemv_case(dtype, (2, 3), "N", "row", batches=many, y=False)
+
+
+def _gemv_values(dtype: str) -> Iterator[Case]:
+    """Exceptional scalars and data, and every way to pass a scalar."""
+    for alpha, beta in _exceptional_scalars(dtype):
+        yield gemv_case(dtype, (3, 5), "N", "row+1", (1, 2), alpha, beta, fill="integers")
+    for size, trans, layout in (((5, 7), "C", "col+1"), ((2, 1), "T", "row"), ((17, 2), "N", "up")):
+        for alpha, beta in ((1, 0), (1, 1), (2, -1)):
+            yield gemv_case(dtype, size, trans, layout, (1, 1), alpha, beta, fill="special")
+    for poison in ("nan", "inf"):
+        for layout in ("row", "col"):
+            yield gemv_case(
+                dtype, (5, 4), "N", layout, (1, 2), 2, 0, fill=("random",) * 2 + (poison,)
+            )
+            yield gemv_case(
+                dtype, (5, 4), "T", layout, (2, 1), 0, 2, fill=(poison,) * 2 + ("random",)
+            )
+            yield gemv_case(dtype, (5, 4), "C", layout, (1, 1), 0, 0, fill=poison)
+        yield gemv_case(dtype, (5, 0), "N", "row", (1, 1), 1, 0, fill=("nan", "nan", poison))
+    for fill in ("wide", "huge", ("subnormal", "integers", "subnormal")):
+        yield gemv_case(dtype, (5, 6), "T", "row", (1, 1), 1, 1, fill=fill)
+    for form, (alpha, beta) in itertools.product(FORMS, PASSED_SCALARS):
+        fills = ("nan" if not alpha else "random",) * 2 + ("nan" if not beta else "random",)
+        yield gemv_case(dtype, (4, 5), "N", "row", (1, 1), alpha, beta, fill=fills, form=form)
+
+
+def _gemv_exact(dtype: str, name: str) -> Iterator[Case]:
+    """Integers: bit equality. Large ones use every bit of a product, so that lost bits show."""
+    sizes = ((7, 7), (15, 46), (46, 15), (33, 257), (257, 33), (130, 129))
+    for size, trans, layout in itertools.product(sizes, "NTC", ("row@1", "col@1")):
+        if name != "interpret" or size in ((15, 46), (257, 33)):
+            yield gemv_case(dtype, size, trans, layout, (1, 1), 1, 1, fill="integers")
+    if DTYPES[dtype] not in HALF:
+        for trans, layout in itertools.product("NTC", ("row", "col+1")):
+            size = (9, 3) if trans == "N" else (3, 9)
+            yield gemv_case(dtype, size, trans, layout, fill="large", y=False)
 
 
 # ---- gemm ---------------------------------------------------------------------------------------
@@ -281,15 +547,7 @@ def _gemm_batches(dtype: str, name: str) -> Iterator[Case]:
 
 def _gemm_values(dtype: str, name: str) -> Iterator[Case]:
     """Exceptional scalars and data, and every way to pass a scalar."""
-    nan, inf = float("nan"), float("inf")
-    scalars: list[tuple[Scalar, Scalar]]
-    scalars = [(0, nan), (nan, 0), (nan, 1), (1, nan), (inf, 1), (1, inf), (-1, -1)]
-    if DTYPES[dtype].is_complex:
-        scalars += [(2, 3), (2j, -1j), (1 + 2j, 2)]
-        for part in (nan, inf):
-            for scalar in (complex(part, 0), complex(0, part)):
-                scalars += [(scalar, 1), (1, scalar), (scalar, 0), (0, scalar)]
-    for alpha, beta in scalars:
+    for alpha, beta in _exceptional_scalars(dtype):
         yield gemm_case(dtype, (3, 4, 5), "NT", "row+1", alpha, beta, fill="integers")
     for size in ((5, 6, 7), (2, 3, 1), (17, 16, 2)):
         for alpha, beta in ((1, 0), (1, 1), (2, -1)):
@@ -301,8 +559,7 @@ def _gemm_values(dtype: str, name: str) -> Iterator[Case]:
         yield gemm_case(dtype, (5, 4, 0), "TN", "row", 1, 0, fill=("nan", "nan", poison))
     for fill in ("wide", "huge", ("subnormal", "integers", "subnormal")):
         yield gemm_case(dtype, (5, 4, 6), "NT", "row", 1, 1, fill=fill)
-    forms = ("numpy", "array", "compute")
-    for form, (alpha, beta) in itertools.product(forms, ((0, 2), (0.1, 0), (0.1, 0.3), (1, 1))):
+    for form, (alpha, beta) in itertools.product(FORMS, PASSED_SCALARS):
         fills = ("nan" if not alpha else "random",) * 2 + ("nan" if not beta else "random",)
         yield gemm_case(dtype, (4, 5, 6), "NN", "row", alpha, beta, fill=fills, form=form)
 

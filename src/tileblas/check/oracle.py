@@ -1,9 +1,9 @@
-"""What dot, axpy and gemm must return: plain NumPy in higher precision, and never a BLAS.
+"""What each routine must return: plain NumPy in higher precision, and never a BLAS.
 
 `reference(routine, operands, scalars, options, compute)` evaluates the defining formula. One rule
 covers exceptional values: the result is the IEEE evaluation of the formula over the referenced
-elements, except that alpha = 0 removes the product term and beta = 0 removes the old value.
-An empty sum (k = 0) has no product term either.
+elements, except that alpha = 0 removes the product term (but multiplies in scal) and beta = 0
+removes the old value. An empty sum (k = 0) has no product term either.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tileblas.check.arithmetic import suited
+from tileblas.check.arithmetic import root_of_squares, suited
 
 # What an element of the result must be, beside its value.
 FINITE = 0  # within the error bar (or overflowed, where `reach` or the bar allows it)
@@ -28,7 +28,8 @@ class Reference:
     """The expected result. All arrays have the result's shape, except `quality`.
 
     The value is `value + tail`; `gauge` is |alpha| sum |a||b| + |beta||c| with |re| + |im| for
-    |z|, and `reach` the largest intermediate value, which may overflow where the result does not.
+    |z| (a norm is its own gauge), and `reach` the largest intermediate value, which may overflow
+    where the result does not.
     `terms` is K, the length of the sum. `quality` is the norm-wise scale of BLAS++, one number for
     each matrix of `core` trailing axes, or None where BLAS++ has no such bar.
     """
@@ -63,12 +64,55 @@ def dot(x, y, compute, conj=False) -> Reference:
     return _without_axes(out, 2, quality=out.quality)
 
 
+def nrm2(x, compute) -> Reference:
+    """sqrt(sum_i |x_i|^2) over the last axis: no square may overflow or underflow on the way.
+
+    A NaN among the elements gives NaN, else an infinity gives Inf, as a finite norm beyond the
+    largest number does. The error of a norm scales with the norm, so it is its own gauge.
+    """
+    x = widen(x)
+    parts = np.concatenate([x.real, x.imag], axis=-1) if np.iscomplexobj(x) else x
+    value, tail = root_of_squares(_finite(parts), compute)
+    is_infinite = np.isinf(parts).any(-1) | np.isinf(value)
+    kind = np.where(np.isnan(parts).any(-1), NAN, np.where(is_infinite, INFINITE, FINITE))
+    value = np.where(kind == INFINITE, np.inf, value)
+    with np.errstate(over="ignore"):
+        quality = np.sqrt(x.shape[-1] + 1) * value * (np.sqrt(8) if np.iscomplexobj(x) else 1)
+    reach = np.zeros_like(value)
+    return Reference(value, tail, value, reach, kind, parts.shape[-1], 0, quality)
+
+
+def scal(x, compute, alpha=1.0) -> Reference:
+    """alpha x; alpha = 0 multiplies, so that 0 NaN and 0 Inf are NaN."""
+    x = widen(x)
+    scaled = _evaluate(x[..., None], np.ones((1, 1)), None, alpha or 1.0, 0.0, compute)
+    out = _without_axes(scaled, 1, quality=None)
+    if alpha == 0:
+        kind = np.where(np.isfinite(x), FINITE, NAN)
+        zero = np.zeros(x.shape)
+        return replace(out, value=np.zeros_like(x), tail=zero, gauge=zero, reach=zero, kind=kind)
+    if np.iscomplexobj(x):
+        return out
+    with np.errstate(invalid="ignore"):
+        value = _sign(x) * alpha  # one product: an infinite alpha leaves no choice of order
+    kind = np.where(np.isnan(value), NAN, np.where(np.isinf(value), INFINITE, FINITE))
+    return replace(out, value=np.where(kind == INFINITE, value, out.value), kind=kind)
+
+
 def axpy(x, y, compute, alpha=1.0) -> Reference:
     """alpha x + y."""
     x, y = widen(x), widen(y)
     one = np.ones((1, 1))
     out = _evaluate(x[..., None], one, y[..., None], alpha, 1.0, compute)
     return _without_axes(out, 1, quality=None)
+
+
+def gemv(a, x, compute, y=None, alpha=1.0, beta=0.0, trans="N") -> Reference:
+    """alpha op(a) x + beta y, over stacks of matrices and vectors."""
+    a, x = transposed(widen(a), trans), widen(x)
+    y = None if y is None else widen(y)[..., None]
+    out = _evaluate(a, x[..., None], y, alpha, beta, compute)
+    return _without_axes(out, 1, quality=out.quality)
 
 
 def gemm(a, b, compute, c=None, alpha=1.0, beta=0.0, trans_a="N", trans_b="N") -> Reference:
@@ -96,10 +140,12 @@ _ORACLES: dict[str, Callable[..., Reference]] = {
     "dot": dot,
     "dotu": dot,
     "dotc": lambda x, y, compute: dot(x, y, compute, conj=True),
+    "nrm2": nrm2,
+    "scal": scal,
     "axpy": axpy,
+    "gemv": gemv,
     "gemm": gemm,
 }
-
 
 _COMPLEX = {"float32": "complex64", "float64": "complex128"}
 

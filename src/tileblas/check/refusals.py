@@ -57,8 +57,21 @@ def _dot(id: str, x: At, y: At, *rest, **more) -> Refusal:
     return Refusal(f"dot-{id}", "dot", {"x": x, "y": y}, *rest, **more)
 
 
+def _nrm2(id: str, x: At, *rest, **more) -> Refusal:
+    return Refusal(f"nrm2-{id}", "nrm2", {"x": x}, *rest, **more)
+
+
+def _scal(id: str, x: At, *rest, alpha: Any = 2, **more) -> Refusal:
+    return Refusal(f"scal-{id}", "scal", {"x": x}, *rest, keywords={"alpha": alpha}, **more)
+
+
 def _axpy(id: str, x: At, y: At, *rest, **more) -> Refusal:
     return Refusal(f"axpy-{id}", "axpy", {"x": x, "y": y}, *rest, **more)
+
+
+def _gemv(id: str, a: At, x: At, y: At | None, *rest, **more) -> Refusal:
+    operands = {"a": a, "x": x} | ({"y": y} if y else {})
+    return Refusal(f"gemv-{id}", "gemv", operands, *rest, **more)
 
 
 def _gemm(id: str, a: At, b: At, c: At | None, *rest, **more) -> Refusal:
@@ -67,6 +80,7 @@ def _gemm(id: str, a: At, b: At, c: At | None, *rest, **more) -> Refusal:
 
 
 _A, _B, _C = At((3, 4)), At((4, 5)), At((3, 5))
+_X, _Y = At((4,)), At((3,))
 
 _ROWS: tuple[Refusal, ...] = (
     _dot("lengths", At((3,)), At((4,)), "y", 4, words=("(3,)", "(4,)")),
@@ -77,6 +91,20 @@ _ROWS: tuple[Refusal, ...] = (
     _dot("mixed-complex", At((3,)), At((3,), "complex64"), error=TypeError),
     _dot("integers", At((3,), "int32"), At((3,), "int32"), error=TypeError, words=("int32",)),
     _dot("bool", At((3,), "bool"), At((3,), "bool"), error=TypeError, words=("bool",)),
+    _nrm2("no-axis", At(()), "x", 2, words=("()",)),
+    _nrm2("integers", At((3,), "int32"), error=TypeError, words=("int32",)),
+    _nrm2("bool", At((3,), "bool"), error=TypeError, words=("bool",)),
+    _scal("no-axis", At(()), "x", 3, words=("()",)),
+    _scal("x-repeats", At((4,), strides=(0,)), "x", 3, words=("overlap",)),
+    _scal("x-windows", At((3, 4), strides=(1, 1)), "x", 3, words=("overlap",)),
+    _scal("batch-repeats", At((2, 4), strides=(0, 1)), "x", 3, words=("overlap",)),
+    _scal("complex-alpha", At((3,)), alpha=1j, error=TypeError, words=("alpha",)),
+    _scal("complex-alpha-one", At((3,)), alpha=1 + 0j, error=TypeError),
+    _scal("word-alpha", At((3,)), alpha="2", error=TypeError),
+    _scal("list-alpha", At((3,)), alpha=[2.0], error=TypeError),
+    _scal("no-alpha", At((3,)), alpha=None, error=TypeError),
+    _scal("huge-alpha", At((3,)), "alpha", 2, alpha=-(10**400)),
+    _scal("integers", At((3,), "int64"), error=TypeError, words=("int64",)),
     _axpy("lengths", At((3,)), At((4,)), "y", 5, words=("(3,)", "(4,)")),
     _axpy("one-is-not-many", At((1,)), At((4,)), "y", 5, words=("(1,)", "(4,)")),
     _axpy("no-axis-x", At(()), At((4,)), "x", 3),
@@ -105,6 +133,55 @@ _ROWS: tuple[Refusal, ...] = (
     _axpy("mixed-dtypes", At((3,), "float64"), At((3,)), error=TypeError),
     _axpy("half-into-single", At((3,), "float16"), At((3,)), error=TypeError),
     _axpy("integers", At((3,), "int64"), At((3,), "int64"), error=TypeError),
+    *(
+        _gemv(f"trans-{word}", _A, _X, _Y, "trans", 1, keywords={"trans": letter}, words=(word,))
+        for word, letter in (("X", "X"), ("NT", "NT"), ("''", ""), ("1", 1), ("None", None))
+    ),
+    _gemv("a-vector", _X, _X, None, "a", 5, words=("(4,)",)),
+    _gemv("x-no-axis", _A, At(()), None, "x", 7, words=("()",)),
+    _gemv("y-no-axis", _A, _X, At(()), "y", 10, words=("()",)),
+    _gemv("columns-of-a", _A, _Y, None, "x", 7, words=("(3, 4)", "(3,)")),
+    _gemv("rows-of-a", _A, _X, _X, "y", 10, words=("(3, 4)", "(4,)")),
+    _gemv("columns-of-a-T", _A, _X, None, "x", 7, keywords={"trans": "T"}, words=("3", "4")),
+    _gemv("rows-of-a-C", _A, _Y, _Y, "y", 10, keywords={"trans": "C"}, words=("3", "4")),
+    _gemv("x-is-a-column", _A, At((4, 1)), None, "x", 7, words=("(4, 1)",)),
+    _gemv("batches", At((2, 3, 4)), At((5, 4)), None, "x", 7, words=("(5, 4)", "2", "5")),
+    _gemv("batch-of-y-missing", At((2, 3, 4)), _X, _Y, "y", 10, words=("(3,)", "(2,)")),
+    _gemv("batch-of-y-from-x", _A, At((2, 4)), _Y, "y", 10, words=("(3,)", "(2,)")),
+    _gemv("batch-of-y-is-one", At((2, 3, 4)), _X, At((1, 3)), "y", 10, words=("(2,)",)),
+    _gemv("beta-without-y", _A, _X, None, "beta", 9, keywords={"beta": 1}, words=("0",)),
+    _gemv("nan-beta-without-y", _A, _X, None, "beta", 9, keywords={"beta": float("nan")}),
+    _gemv("y-repeats", _A, _X, At((3,), strides=(0,)), "y", 10, words=("overlap",)),
+    _gemv("y-windows", _A, _X, At((2, 3), strides=(1, 1)), "y", 10, words=("overlap",)),
+    _gemv("y-is-x", At((4, 4)), At((4,), buffer="y"), _X, "y", 10, words=("'x'",)),
+    _gemv("y-meets-x", _A, At((4,), start=2, buffer="y"), _Y, "y", 10, words=("'x'",)),
+    _gemv(
+        "y-is-a-row-of-a", At((4, 4), buffer="y"), _X, At((4,), start=4), "y", 10, words=("'a'",)
+    ),
+    _gemv(
+        "y-is-a-column-of-a",
+        At((4, 4), buffer="y"),
+        _X,
+        At((4,), strides=(4,), start=1),
+        "y",
+        10,
+        words=("'a'",),
+    ),
+    _gemv("mixed-dtypes", _A, At((4,), "float64"), None, error=TypeError, words=("float64",)),
+    _gemv("mixed-halves", At((3, 4), "float16"), At((4,), "bfloat16"), None, error=TypeError),
+    _gemv("single-into-double", _A, _X, At((3,), "float64"), error=TypeError, words=("float64",)),
+    _gemv(
+        "half-into-single",
+        At((3, 4), "float16"),
+        At((4,), "float16"),
+        _Y,
+        error=TypeError,
+        words=("float32",),
+    ),
+    _gemv("real-into-complex", _A, _X, At((3,), "complex64"), error=TypeError),
+    _gemv("integers", At((3, 4), "int32"), At((4,), "int32"), None, error=TypeError),
+    _gemv("complex-alpha", _A, _X, _Y, keywords={"alpha": 2j}, error=TypeError, words=("alpha",)),
+    _gemv("complex-beta", _A, _X, _Y, keywords={"beta": 2j}, error=TypeError, words=("beta",)),
     *(
         _gemm(
             f"trans-a-{word}", _A, _B, _C, "trans_a", 1, keywords={"trans_a": letter}, words=(word,)

@@ -1,1 +1,1 @@
-"""Triton kernels: tile helpers, elementwise updates, reductions, the tile GEMM."""
+"""Triton kernels: tile helpers, elementwise updates, reductions, matrix-vector and matrix products."""

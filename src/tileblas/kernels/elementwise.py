@@ -1,4 +1,4 @@
-"""Elementwise vector updates: axpy."""
+"""Elementwise vector updates: axpy and scal."""
 
 import triton
 import triton.language as tl
@@ -50,3 +50,39 @@ def update(
         x_value = tile.load(x, x_offset, mask).to(COMPUTE)
         y_value = tile.load(y, y_offset, mask).to(COMPUTE)
         tile.store(y, y_offset, tile.scale(alpha, x_value) + y_value, mask)
+
+
+@triton.jit
+def scal_kernel(
+    x, alpha, alpha_im, n, x_inc, inner, x_b0, x_b1, blocks,
+    COMPLEX: tl.constexpr, CONJ_ALPHA: tl.constexpr, ALPHA_KIND: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """x := alpha x, for each batch member, one block of it a program.
+
+    With alpha = 1, x is not touched; alpha = 0 multiplies.
+    """
+    batch = tl.program_id(0) // blocks
+    block = tl.program_id(0) % blocks
+    x = tile.batch_base(x, batch, inner, x_b0, x_b1, COMPLEX)
+    alpha = tile.load_scalar(alpha, alpha_im, tile.compute_type(x.dtype), ALPHA_KIND)
+    if tile.is_one(alpha):
+        return
+    alpha = tile.orient(alpha, False, CONJ_ALPHA)
+
+    i = block.to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    if (block + 1).to(tl.int64) * BLOCK <= n:
+        scale_in_place(alpha, x, i * x_inc, None, COMPLEX, ALPHA_KIND)
+    else:
+        scale_in_place(alpha, x, i * x_inc, i < n, COMPLEX, ALPHA_KIND)
+
+
+@triton.jit
+def scale_in_place(alpha, x, offset, mask, COMPLEX: tl.constexpr, ALPHA_KIND: tl.constexpr):
+    """x := alpha x on one block."""
+    if COMPLEX:
+        re, im = tile.load_pair(x, offset, mask)
+        re, im = tile.scale_pair(alpha, re, im, ALPHA_KIND)
+        tile.store_pair(x, offset, re, im, mask)
+    else:
+        value = tile.load(x, offset, mask).to(tile.compute_type(x.dtype))
+        tile.store(x, offset, tile.scale(alpha, value), mask)

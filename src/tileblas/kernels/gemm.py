@@ -101,26 +101,7 @@ def update_tile(
         COMPLEX, CONJ_A, CONJ_B, MATH, BLOCK_M, BLOCK_N, BLOCK_K,
     )  # fmt: skip
     offset = rows * c_m + cols * c_n
-    if COMPLEX:
-        re, im = tile.scale_pair(alpha, re, im, ALPHA_KIND)
-        old_re, old_im = 0.0, 0.0
-        if BETA_KIND != "zero":
-            old_re, old_im = tile.load_pair(c, offset, old_mask)
-            old_re, old_im = tile.scale_pair(beta, old_re, old_im, BETA_KIND)
-        re = add_product(old_re, re, k)
-        im = add_product(old_im, im, k)
-        tile.store_pair(c, offset, re, im, mask)
-    else:
-        old = 0.0
-        if BETA_KIND != "zero":
-            old = tile.scale(beta, tile.load(c, offset, old_mask).to(re.dtype))
-        tile.store(c, offset, add_product(old, tile.scale(alpha, re), k), mask)
-
-
-@triton.jit
-def add_product(old, product, k):
-    """old + product; old alone where k = 0, since alpha times an empty sum may be NaN."""
-    return tl.where(k == 0, old, old + product)
+    tile.update(c, offset, mask, old_mask, alpha, beta, re, im, k, COMPLEX, ALPHA_KIND, BETA_KIND)
 
 
 @triton.jit

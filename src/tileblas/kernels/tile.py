@@ -152,3 +152,44 @@ def scale_pair(scalar, re, im, KIND: tl.constexpr):
         return scalar[0] * re - scalar[1] * im, scalar[0] * im + scalar[1] * re
     else:
         return scalar[0] * re, scalar[0] * im
+
+
+@triton.jit
+def arrives_last(counter, expected):
+    """Announce that this program's partial sums are stored; whether all others' are by now.
+
+    The program that is told so may add them up, and has to set the counter to 0 again.
+    """
+    tl.debug_barrier()  # all threads have stored theirs before the arrival is announced
+    return tl.atomic_add(counter, 1, sem="acq_rel") == expected - 1
+
+
+@triton.jit
+def update(
+    pointer, offset, mask, old_mask, alpha, beta, re, im, k,
+    COMPLEX: tl.constexpr, ALPHA_KIND: tl.constexpr, BETA_KIND: tl.constexpr,
+):  # fmt: skip
+    """output := alpha (re, im) + beta output, where (re, im) are sums of k products.
+
+    The old value is read under old_mask, and not at all where beta is the constant 0.
+    """
+    if COMPLEX:
+        re, im = scale_pair(alpha, re, im, ALPHA_KIND)
+        old_re, old_im = 0.0, 0.0
+        if BETA_KIND != "zero":
+            old_re, old_im = load_pair(pointer, offset, old_mask)
+            old_re, old_im = scale_pair(beta, old_re, old_im, BETA_KIND)
+        re = add_product(old_re, re, k)
+        im = add_product(old_im, im, k)
+        store_pair(pointer, offset, re, im, mask)
+    else:
+        old = 0.0
+        if BETA_KIND != "zero":
+            old = scale(beta, load(pointer, offset, old_mask).to(re.dtype))
+        store(pointer, offset, add_product(old, scale(alpha, re), k), mask)
+
+
+@triton.jit
+def add_product(old, product, k):
+    """old + product; old alone where k = 0, since alpha times an empty sum may be NaN."""
+    return tl.where(k == 0, old, old + product)

@@ -62,17 +62,20 @@ def device_bench(arrays: str = "auto") -> Bench:
 
 
 def open_bench(backend: str = "auto", arrays: str = "auto") -> Bench:
-    """The bench of a backend, "auto" being cuda where there is a GPU. ValueError for any other."""
-    if backend == "auto":
-        backend = "cpu" if environment.why_no_gpu() else "cuda"
-    if backend == "cpu":
-        return host_bench()
-    if backend != "cuda":
-        raise ValueError(f"backend {backend!r} is not timed; choose auto, cuda or cpu")
+    """The bench of a backend. ValueError where it is not timed or not here."""
+    return host_bench() if timed_backend(backend) == "cpu" else device_bench(arrays)
+
+
+def timed_backend(backend: str) -> str:
+    """The backend of that name, for "auto" cuda where there is a GPU. ValueError for any other."""
     reason = environment.why_no_gpu()
-    if reason:
+    if backend == "auto":
+        return "cpu" if reason else "cuda"
+    if backend not in ("cuda", "cpu"):
+        raise ValueError(f"backend {backend!r} is not timed; choose auto, cuda or cpu")
+    if backend == "cuda" and reason:
         raise ValueError(f"backend 'cuda' is not available here: {reason}")
-    return device_bench(arrays)
+    return backend
 
 
 def run(
@@ -131,6 +134,7 @@ def _checked_rival(problem: Problem, bench: Bench) -> tuple[Bound | None, dict[s
     if bench.rival is None or bound is None:
         return None, {}
     name = f"{bench.rival.name} {bench.rival.version}"
+    name += f", {bound.note}" if bound.note else ""
     try:
         return bound, {"rival": name, "rival_accuracy": problem.accuracy(bound)}
     except RivalError as error:
@@ -151,7 +155,8 @@ def least_seconds(case: Case, roofs: Roofs | None) -> float:
     if roofs is None:
         return math.nan
     spec = ROUTINES[case.routine]
-    updates = spec.operands[spec.output].role != "new"
+    # Nearly all that a matrix times a vector moves is the matrix, which is only read.
+    updates = spec.operands[spec.output].role != "new" and spec.level != 2
     flops, size = work(case)
     return roofs.seconds(flops, size, case.dtype, spec.level, updates)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ class Case:
     """One problem: a routine, its sizes in the Spec's order, and how its operands lie.
 
     `trans` holds a letter for each operand that can be transposed ("NT"), `layout` is "col" or
-    "row"; both are "" for routines on vectors.
+    "row"; both are "" for routines on vectors. The sizes of a gemv are those of op(A).
     """
 
     routine: str
@@ -62,9 +62,20 @@ def powers(first: int, last: int, step: int = 1) -> tuple[Dims, ...]:
     return tuple((1 << e,) for e in exponents)
 
 
-def squares(*orders: int) -> tuple[Dims, ...]:
-    """Products of square matrices."""
-    return tuple((n, n, n) for n in orders)
+def squares(*orders: int, ndim: int = 3) -> tuple[Dims, ...]:
+    """Products of square matrices: of two of them, or with ndim = 2 of one and a vector."""
+    return tuple((n,) * ndim for n in orders)
+
+
+def matvecs(
+    stored: tuple[Dims, ...], dtypes: tuple[str, ...], trans: tuple[str, ...] = ("N", "T")
+) -> tuple[Rows, ...]:
+    """Column-major gemv on matrices of the sizes `stored`: op(A) of "N", then that of "T"."""
+    turned = tuple((n, m) for m, n in stored)
+    return tuple(
+        Rows("gemv", stored if letter == "N" else turned, dtypes, (letter,), ("col",))
+        for letter in trans
+    )
 
 
 _REAL = ("float32", "float64")
@@ -74,12 +85,29 @@ _PRODUCTS = ("NN", "TN", "NT")
 #: Odd orders beside the powers of two: tails, and rows that are not 16-byte aligned.
 _ORDERS = squares(256, 512, 1000, 1023, 1024, 2047, 2048, 3000, 4095, 4096, 8192)
 
+#: Matrices beside a vector, as stored: square, tall, wide, and with unaligned columns.
+_SQUARE = squares(256, 1024, 4096, 8192, ndim=2)
+_LARGEST = squares(16384, ndim=2)
+_TALL = tuple((1 << 20, n) for n in (8, 32, 128))
+_WIDE = tuple((m, 1 << 20) for m in (8, 32, 128))
+_ODD = ((100_000, 300), (300, 100_000), (1000, 1000), (4097, 4095))
+_MATRICES = (*_SQUARE, *_LARGEST, *_TALL, *_WIDE, *_ODD)
+
+#: Vectors whose cuBLAS times are on record.
+_RECORDED = powers(10, 10) + powers(14, 26, 2)
+
 LISTS: dict[str, tuple[Rows, ...]] = {
     "default": (
         Rows("dot", powers(16, 28), _REAL),
         Rows("dotc", powers(16, 26, 2), _COMPLEX),
         Rows("dotu", powers(16, 26, 2), _COMPLEX),
+        Rows("nrm2", powers(16, 28), _REAL),
+        Rows("nrm2", powers(16, 26, 2), _COMPLEX),
+        Rows("scal", powers(16, 28), _REAL),
         Rows("axpy", powers(16, 28), _REAL),
+        *matvecs((*_SQUARE, *_TALL[::2], *_WIDE[::2], *_ODD), _REAL),
+        Rows("gemv", squares(1000, 4096, ndim=2), _REAL, ("N", "T"), ("row",)),
+        Rows("gemv", squares(4096, ndim=2), _COMPLEX, ("N", "T", "C"), ("col",)),
         Rows("gemm", _ORDERS, _REAL, ("NN",), ("col",)),
     ),
     "demo": (
@@ -89,6 +117,9 @@ LISTS: dict[str, tuple[Rows, ...]] = {
     # The sizes at which a release is accepted on the H200, and those that show each dtype at work.
     "accept": (
         Rows("dot", powers(16, 28, 2), _REAL),
+        Rows("nrm2", (*powers(16, 20), *powers(24, 26, 2)), _REAL),
+        Rows("scal", powers(20, 28, 2), _REAL),
+        *matvecs(_MATRICES, _REAL),
         Rows(
             "gemm",
             squares(4096),
@@ -97,6 +128,23 @@ LISTS: dict[str, tuple[Rows, ...]] = {
             ("col",),
         ),
         Rows("gemm", squares(2048), _COMPLEX, ("NN",), ("col",)),
+    ),
+    # NumPy arrays on a GPU: about the sizes where it starts to win, and where transfers are all.
+    "staged": (
+        *(Rows(name, powers(12, 28, 4), _REAL) for name in ("dot", "nrm2", "scal", "axpy")),
+        *matvecs(squares(256, 1024, 4096, 16384, ndim=2), _REAL, ("N",)),
+        Rows("gemm", squares(64, 128, 256, 512, 1024, 2048, 4096, 8192), _REAL, ("NN",), ("col",)),
+    ),
+    # Levels 1 and 2 at the sizes of the record of cuBLAS's times on the H200, complex128 gemv of
+    # order 16384 left out as there.
+    "baseline": (
+        Rows("dot", _RECORDED, _REAL),
+        Rows("dotc", _RECORDED, _COMPLEX),
+        Rows("nrm2", _RECORDED, _REAL + _COMPLEX),
+        Rows("scal", _RECORDED, _REAL + _COMPLEX),
+        Rows("axpy", _RECORDED, _REAL + _COMPLEX),
+        *matvecs(_MATRICES, (*_REAL, "complex64")),
+        *matvecs((*_SQUARE, *_TALL, *_WIDE, *_ODD), ("complex128",)),
     ),
 }
 
@@ -111,6 +159,7 @@ def listed(
 ) -> list[Case]:
     """The cases of a named list, those of `routines` where given; what is not None replaces.
 
+    A form of `trans` replaces where it has the right number of letters: "NN" those of gemm.
     ValueError for names and texts that mean nothing.
     """
     if name not in LISTS:
@@ -119,6 +168,8 @@ def listed(
     missing = set(routines) - {row.routine for row in rows}
     if missing:
         raise ValueError(f"list {name!r} has no {', '.join(sorted(missing))}")
+    counts = {len(row.trans[0]) for row in rows} - {0}
+    forms = parse_trans(trans, counts) if trans and counts else ()
     found: list[Case] = []
     for row in rows:
         new: dict[str, Any] = {}
@@ -126,8 +177,8 @@ def listed(
             new["sizes"] = tuple(parse_sizes(sizes, len(row.sizes[0])))
         if dtypes:
             new["dtypes"] = tuple(dtypes)
-        if trans and row.trans != ("",):
-            new["trans"] = parse_trans(trans, len(row.trans[0]))
+        if fitting := tuple(form for form in forms if len(form) == len(row.trans[0])):
+            new["trans"] = fitting
         if layouts and row.layouts != ("",):
             new["layouts"] = parse_layouts(layouts)
         found += replace(row, **new).cases()
@@ -164,12 +215,13 @@ def _parse_number(part: str, item: str) -> int:
     return int(part)
 
 
-def parse_trans(text: str, count: int) -> tuple[str, ...]:
-    """Forms of a product, "NN,TN,NT": a letter for each of its `count` operands."""
+def parse_trans(text: str, counts: Set[int]) -> tuple[str, ...]:
+    """Forms of products, "NN,TN,NT": a letter for each operand, of which there are so many."""
     forms = tuple(form.strip().upper() for form in text.split(","))
     for form in forms:
-        if len(form) != count or set(form) - set("NTC"):
-            raise ValueError(f"trans {form!r} is not {count} letters of N, T and C")
+        if len(form) not in counts or set(form) - set("NTC"):
+            wanted = " or ".join(map(str, sorted(counts)))
+            raise ValueError(f"trans {form!r} is not {wanted} letters of N, T and C")
     return forms
 
 

@@ -15,10 +15,11 @@ from rich.text import Text
 from tileblas.check.runner import Report
 from tileblas.core.dtypes import DTYPES
 from tileblas.lab import bench as benches
-from tileblas.lab import cases, checks, info, tables, terminal
-from tileblas.lab.results import CsvFile, read_earlier
+from tileblas.lab import calls, cases, checks, info, staged, tables, terminal
+from tileblas.lab.results import open_csv, read_earlier
 from tileblas.routines.registry import ROUTINES, families
 from tileblas.runtime.target import Target
+from tileblas.tuning import table as tuning
 
 app = typer.Typer(
     help="BLAS for the GPU in Python: what runs here, is it right, how fast is it.",
@@ -143,7 +144,7 @@ def bench(
         str | None, typer.Option(help="4096 or 2^20 or 2^16..2^28:2 or 8x512x64, with commas")
     ] = None,
     dtypes: Annotated[str | None, typer.Option(help="names or BLAS letters, with commas")] = None,
-    trans: Annotated[str | None, typer.Option(help="of products: NN,TN,NT ...")] = None,
+    trans: Annotated[str | None, typer.Option(help="of gemm: NN,TN,NT ...; of gemv: N,T,C")] = None,
     layout: Annotated[str | None, typer.Option(help="of matrices: col,row")] = None,
     backend: Annotated[str, typer.Option(help="auto, cuda or cpu")] = "auto",
     arrays: Annotated[
@@ -153,12 +154,24 @@ def bench(
         Path | None, typer.Option(help="a file, or a folder for a file named by device and time")
     ] = None,
     compare: Annotated[Path | None, typer.Option(help="an earlier CSV file")] = None,
+    only_calls: Annotated[
+        bool, typer.Option("--calls", help="instead, what a call costs on the host, by stage")
+    ] = False,
+    as_staged: Annotated[
+        bool, typer.Option("--staged", help="instead, NumPy arrays on a GPU, by stage")
+    ] = False,
 ) -> None:
     """Time routines beside SciPy or cuBLAS, against measured roofs and a reference."""
     chosen = known_routines(routines) if routines else []
     console = terminal.new_console()
+    if only_calls:
+        _bench_calls(console, chosen, backend, arrays, csv)
+    if as_staged and cases_from == "default":
+        cases_from = staged.LIST
     try:
         wanted = cases.listed(cases_from, chosen, sizes, known_dtypes(dtypes), trans, layout)
+        if as_staged:
+            _bench_staged(console, wanted, arrays, csv)
         earlier = read_earlier(compare) if compare else None
         opened = benches.open_bench(backend, arrays)
     except (OSError, ValueError) as error:
@@ -171,24 +184,56 @@ def bench(
                 Text(f"left out, over {_SLOW_CALL:g} s a call (name --sizes): {names}"),
                 style="yellow",
             )
-    if csv is None:
-        rows = terminal.measured(console, wanted, opened)
-    else:
-        path = csv if csv.suffix == ".csv" else csv / _file_name(opened.environment["device"])
-        with CsvFile(path, opened.common) as file:
-            rows = terminal.measured(console, wanted, opened, file)
+    path = _csv_path(csv, "bench", opened.environment["device"])
+    with open_csv(path, opened.common) as file:
+        rows = terminal.measured(console, wanted, opened, file)
     terminal.print_bench(console, rows, opened, earlier)
     if earlier and earlier.device != opened.environment["device"]:
         console.print(Text(f"earlier was measured on {earlier.device}", style="yellow"))
-    if csv is not None:
-        console.print(Text(f"written to {path}"), soft_wrap=True)
-    raise typer.Exit(0 if all(row.good for row in rows) else 1)
+    _finish(console, path, all(row.good for row in rows))
 
 
-def _file_name(device: str) -> str:
-    """A name for results: the device, and the time to the minute."""
+def _bench_calls(
+    console: Any, routines: list[str], backend: str, arrays: str, csv: Path | None
+) -> NoReturn:
+    """What calls cost on the host."""
+    try:
+        wanted = calls.cases_of(routines)
+        opened = calls.open_bench(backend, arrays)
+    except ValueError as error:
+        refuse(str(error))
+    path = _csv_path(csv, "calls", opened.environment["device"])
+    with open_csv(path, opened.common) as file:
+        costs = terminal.measured_calls(console, wanted, opened, file)
+    terminal.print_calls(console, costs, opened)
+    _finish(console, path, all(cost.good for cost in costs))
+
+
+def _bench_staged(
+    console: Any, wanted: list[cases.Case], arrays: str, csv: Path | None
+) -> NoReturn:
+    """NumPy arrays on a GPU: copies, stages of calls, where the GPU starts to win."""
+    opened = staged.open_bench(arrays)
+    path = _csv_path(csv, "staged", opened.environment["device"])
+    with open_csv(path, opened.common) as file:
+        rows, copies = terminal.measured_staged(console, wanted, opened, file)
+    terminal.print_staged(console, rows, copies, opened)
+    _finish(console, path, all(row.good for row in rows))
+
+
+def _csv_path(csv: Path | None, kind: str, device: str) -> Path | None:
+    """The file named, or one in the folder named, by device and time to the minute."""
+    if csv is None or csv.suffix == ".csv":
+        return csv
     plain = re.sub(r"[^a-z0-9]+", "-", device.lower()).strip("-")
-    return f"bench-{plain}-{datetime.now():%Y%m%d-%H%M}.csv"
+    return csv / f"{kind}-{plain}-{datetime.now():%Y%m%d-%H%M}.csv"
+
+
+def _finish(console: Any, path: Path | None, good: bool) -> NoReturn:
+    """Say where the results are, and end the command."""
+    if path is not None:
+        console.print(Text(f"written to {path}"), soft_wrap=True)
+    raise typer.Exit(0 if good else 1)
 
 
 @app.command()
@@ -208,8 +253,12 @@ def compile_command(
     routines: Routines = None,
     target: Annotated[str | None, typer.Option(help="sm_90, ...; the GPU's by default")] = None,
     dtypes: Annotated[str | None, typer.Option(help="names or BLAS letters, with commas")] = None,
+    for_check: Annotated[
+        bool, typer.Option("--check", help="also what `check --backend cuda` needs")
+    ] = False,
 ) -> None:
     """Fill the kernel cache for a target; no GPU is needed."""
+    from tileblas.check.launches import launches
     from tileblas.runtime import cache
     from tileblas.runtime.compile import CompileError
     from tileblas.runtime.prebuild import compile_variants
@@ -225,10 +274,11 @@ def compile_command(
         except ValueError as error:
             refuse(str(error))
     console.print(Text(f"for {aim}" + (f", {said}" if said else "")))
+    rarer = launches(chosen, tuning.table(aim.name), named_dtypes) if for_check else ()
     with terminal.progress(console, f"compiling for {aim}") as update:
         try:
             summary = compile_variants(
-                chosen, aim, update, tuple(named_dtypes) if named_dtypes else None
+                chosen, aim, update, tuple(named_dtypes) if named_dtypes else None, rarer=rarer
             )
         except CompileError as error:
             refuse(str(error))

@@ -20,7 +20,7 @@ import tileblas as tb
 from tileblas.lab.places import HostPlace, Place
 
 COMPONENTS = 8
-_BLOCK = 24  # more columns than wanted components: the span converges with (s_25 / s_8)^2
+BLOCK = 24  # more columns than wanted components: the span converges with (s_25 / s_8)^2
 _MOST_STEPS = 200
 
 
@@ -69,6 +69,16 @@ def principal_components(
 ) -> Components:
     """The leading components of centred images; `progress(step, change of the span)` each step."""
     place = place or HostPlace()
+    x, v, steps = iterate(images, place, progress)
+    return _compared(images, x, v, place, steps)
+
+
+def iterate(
+    images: np.ndarray,
+    place: Place,
+    progress: Callable[[int, float], Any] = lambda step, change: None,
+) -> tuple[Any, Any, int]:
+    """The iteration alone: X and V where `place` keeps them, and the number of steps."""
     x = place.from_host(images)
     v = _orthonormal(place.from_host(_start(images)), place)
     steps, change, settled = 0, np.inf, 32 * float(np.finfo(images.dtype).eps)
@@ -78,13 +88,13 @@ def principal_components(
         v = _orthonormal(z, place)
         change, steps = _turned(previous, v, place), steps + 1
         progress(steps, change)
-    return _compared(images, x, v, place, steps)
+    return x, v, steps
 
 
 def _start(images: np.ndarray) -> np.ndarray:
     """A block of random directions."""
     random = np.random.default_rng(0)
-    return random.standard_normal((images.shape[1], _BLOCK)).astype(images.dtype)
+    return random.standard_normal((images.shape[1], BLOCK)).astype(images.dtype)
 
 
 def _orthonormal(z: Any, place: Place) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import tileblas
+from tileblas.core.processor import cores
 from tileblas.lab.device import bus_id, cuda_version
 from tileblas.lab.gauges import find_gauge
 from tileblas.runtime.driver import DeviceFacts, driver
@@ -40,13 +40,6 @@ def package_version(name: str) -> str:
         except metadata.PackageNotFoundError:
             continue
     return ""
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @cache

@@ -6,7 +6,7 @@ is queued. Random values are standard normal: zeros or small integers would let 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -199,16 +199,16 @@ DEVICE_PLACES: dict[str, Callable[[], Place]] = {
 def device_place(library: str = "auto") -> Place:
     """Arrays on the GPU by the named library; "auto" takes torch, else CuPy, else our own."""
     if library == "auto":
-        return _first_usable()
+        return next(library_places(), None) or OwnPlace()
     if library not in DEVICE_PLACES:
         raise ValueError(f"no arrays of {library!r}; there are {', '.join(DEVICE_PLACES)}")
     return DEVICE_PLACES[library]()
 
 
-def _first_usable() -> Place:
+def library_places() -> Iterator[Place]:
+    """A place of torch's and one of CuPy's arrays, where the library is here and sees the GPU."""
     for make in (TorchPlace, CupyPlace):
         try:
-            return make()
+            yield make()
         except (ImportError, RuntimeError, AssertionError):  # absent, or built without CUDA
             continue
-    return OwnPlace()

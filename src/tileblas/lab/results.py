@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import geometric_mean
 from types import TracebackType
 from typing import Any
 
@@ -14,12 +16,7 @@ from tileblas.lab.cases import Case
 from tileblas.lab.gauges import Reading
 from tileblas.lab.problems import Accuracy
 
-MEASURED = (
-    *("routine", "size", "dtype", "layout", "trans", "backend", "arrays"),
-    *("median_us", "min_us", "rate", "unit", "roof_share", "error", "within_bar"),
-    *("rival", "rival_median_us", "rival_min_us", "rival_error", "ratio"),
-    *("passes", "rounds", "short", "sm_mhz", "watts", "problem"),
-)
+EQUAL = 0.97  # times as fast as the rival: this much and more counts as equal
 _KEY = ("routine", "size", "dtype", "layout", "trans", "backend")
 
 
@@ -55,16 +52,51 @@ class Measurement:
         """Whether the case ran and what it computed is within the hard error bar."""
         return not self.problem and self.accuracy is not None and self.accuracy.good
 
+    @property
+    def slower(self) -> bool:
+        """Whether the rival was measured and is faster by more than counts as equal."""
+        return self.ratio < EQUAL
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The geometric mean and the lowest of the ratios to the rival, over cases of one kind."""
+
+    routine: str
+    dtype: str
+    form: str
+    cases: int
+    slower: int
+    ratio: float
+    lowest: float
+
+
+def geometric_means(rows: Sequence[Measurement]) -> list[Mean]:
+    """One mean for each routine, dtype and form, over the rows where a rival was measured."""
+    groups: dict[tuple[str, str, str], list[Measurement]] = {}
+    for row in rows:
+        if not math.isnan(row.ratio):
+            key = row.case.routine, row.case.dtype, row.case.form
+            groups.setdefault(key, []).append(row)
+    means = []
+    for key, group in groups.items():
+        ratios = [row.ratio for row in group]
+        slower = sum(row.slower for row in group)
+        means.append(Mean(*key, len(group), slower, geometric_mean(ratios), min(ratios)))
+    return means
+
 
 class CsvFile:
-    """Rows in a file, each written when it is measured; `common` columns make it complete."""
+    """Rows in a file, each written when it is measured; `common` columns make it complete.
+
+    The other columns are those of the first row.
+    """
 
     def __init__(self, path: Path, common: Mapping[str, str]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._common = common
         self._file = path.open("w", newline="")
-        self._writer = csv.DictWriter(self._file, [*MEASURED, *common])
-        self._writer.writeheader()
+        self._writer: csv.DictWriter | None = None
 
     def __enter__(self) -> CsvFile:
         return self
@@ -77,15 +109,27 @@ class CsvFile:
     ) -> None:
         self._file.close()
 
-    def write(self, row: Measurement) -> None:
-        self._writer.writerow(record(row) | dict(self._common))
+    def write(self, row: Mapping[str, Any]) -> None:
+        """Add a row of values by column name; NaN leaves a cell empty."""
+        values = {name: _text(value) for name, value in row.items()} | dict(self._common)
+        if self._writer is None:
+            self._writer = csv.DictWriter(self._file, list(values))
+            self._writer.writeheader()
+        self._writer.writerow(values)
         self._file.flush()
 
 
-def record(row: Measurement) -> dict[str, str]:
-    """What was measured, as text by column name; empty where there is nothing."""
+def open_csv(
+    path: Path | None, common: Mapping[str, str]
+) -> AbstractContextManager[CsvFile | None]:
+    """A new file of results for a `with`, None where there is no path."""
+    return nullcontext() if path is None else CsvFile(path, common)
+
+
+def record(row: Measurement) -> dict[str, Any]:
+    """What was measured, by column name; NaN or "" where there is nothing."""
     ours, theirs = row.accuracy, row.rival_accuracy
-    values: dict[str, Any] = {
+    return {
         "routine": row.case.routine,
         "size": row.case.size,
         "dtype": row.case.dtype,
@@ -112,7 +156,6 @@ def record(row: Measurement) -> dict[str, str]:
         "watts": row.reading.watts if row.reading else "",
         "problem": row.problem,
     }
-    return {name: _text(value) for name, value in values.items()}
 
 
 def _text(value: Any) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
 from typing import NamedTuple
 
 from rich import box
@@ -11,10 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from tileblas.check.runner import Report, Row
+from tileblas.lab import calls, staged
+from tileblas.lab.calls import Cost
+from tileblas.lab.cases import Case
 from tileblas.lab.digits import Components
 from tileblas.lab.interpreted import Agreement
 from tileblas.lab.problems import Accuracy
-from tileblas.lab.results import Earlier, Measurement
+from tileblas.lab.results import EQUAL, Earlier, Mean, Measurement
 
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
@@ -100,7 +104,7 @@ def _bench_columns(rival: str, earlier: Earlier | None, tight: bool) -> list[_Co
         _Column("roof" if tight else "of roof", "right", lambda row: _percent(row.roof_share)),
         _Column("error", "right", _error),
         _Column(rival, "right", _rival_time),
-        _Column("ratio", "right", lambda row: _times(row.ratio)),
+        _Column("ratio", "right", _ratio),
     ]
     if tight:
         routine = _Column("routine", "left", lambda row: f"{row.case.routine} {row.case.trans}")
@@ -116,6 +120,10 @@ def _bench_columns(rival: str, earlier: Earlier | None, tight: bool) -> list[_Co
 
 def _rival_time(row: Measurement) -> str:
     return "-" if math.isnan(row.rival_median) else time_text(row.rival_median) + _mark(row)
+
+
+def _ratio(row: Measurement) -> Text:
+    return Text(f"{_times(row.ratio)} <", style="yellow") if row.slower else Text(_times(row.ratio))
 
 
 def _mark(row: Measurement) -> str:
@@ -135,6 +143,134 @@ def error_text(accuracy: Accuracy) -> Text:
     if accuracy.good:
         return Text(f"{accuracy.error:.1e}")
     return Text(f"{accuracy.error:.1e} WRONG", style="bold red")
+
+
+def means_table(means: Sequence[Mean], rival: str, tight: bool = False) -> Table:
+    """The geometric means of the ratios to a rival, one line for each kind of case."""
+    columns = [("routine", "left"), ("dtype", "left"), ("form", "left"), ("cases", "right")]
+    columns += [(f"vs {rival}", "right"), ("lowest", "right"), (f"< {EQUAL:g}x", "right")]
+    table = new_table("Geometric means", columns, tight)
+    for mean in means:
+        table.add_row(
+            *(mean.routine, mean.dtype, mean.form, str(mean.cases)),
+            *(_times(mean.ratio), _times(mean.lowest), str(mean.slower)),
+        )
+    return table
+
+
+def calls_table(costs: Sequence[Cost], tight: bool = False) -> Table:
+    """Host times of calls: one line for each case and kind of arrays."""
+    times = (calls.OURS, calls.OTHERS, calls.PLAN, "its library", "launch")
+    ratios = ("/ library", "plan() / launch")
+    table = new_table("Host time of a call", _about_calls(times + ratios), tight)
+    for found in _by_call(cost for cost in costs if not cost.is_stage):
+        named = {cost.name: cost for cost in found}
+        ours, plan = named[calls.OURS], named[calls.PLAN]
+        library = named[calls.LIBRARIES[ours.arrays]]
+        contestants = (ours, named[calls.OTHERS], plan, library, named.get(calls.BARE))
+        table.add_row(
+            *_of_call(ours),
+            *(_call_time(cost) for cost in contestants),
+            *(_share(ours.of_library), _share(plan.of_launch)),
+        )
+    return table
+
+
+def stages_table(costs: Sequence[Cost], tight: bool = False) -> Table:
+    """Where the host time of our own calls goes."""
+    costs = [cost for cost in costs if cost.is_stage]
+    names = list(dict.fromkeys(cost.name for cost in costs))
+    table = new_table("Stages of our call", _about_calls(names), tight)
+    for found in _by_call(costs):
+        times = {cost.name: time_text(cost.median) for cost in found}
+        table.add_row(*_of_call(found[0]), *(times.get(name, "-") for name in names))
+    return table
+
+
+def _about_calls(names: Sequence[str]) -> list[tuple[str, str]]:
+    about = [("routine", "left"), ("size", "right"), ("arrays", "left")]
+    return about + [(name, "right") for name in names]
+
+
+def _of_call(cost: Cost) -> tuple[str, str, str]:
+    return cost.case.routine, cost.case.size, cost.arrays
+
+
+def _by_call(costs: Iterable[Cost]) -> list[list[Cost]]:
+    """The costs of the same case on the same arrays, together."""
+    groups: dict[tuple[Case, str], list[Cost]] = {}
+    for cost in costs:
+        groups.setdefault((cost.case, cost.arrays), []).append(cost)
+    return list(groups.values())
+
+
+def _call_time(cost: Cost | None) -> Text:
+    if cost is None:
+        return Text("-")
+    if not cost.good:
+        return Text(f"{time_text(cost.median)} WRONG", style="bold red")
+    return Text(time_text(cost.median))
+
+
+def _share(ratio: float) -> str:
+    return "-" if math.isnan(ratio) else f"{ratio:.2f}"
+
+
+def staged_table(rows: Sequence[staged.Row], tight: bool = False) -> Table:
+    """Calls on NumPy arrays: their stages on a GPU, the whole, and what else could be done.
+
+    `tight` leaves out the form, the allocation and the ratios.
+    """
+    columns = [("work", "left"), ("size", "right"), ("dtype", "left")]
+    names: tuple[str, ...] = ("up", "kernel", "down", "call", "resident", "cpu")
+    if not tight:
+        columns.append(("form", "left"))
+        names = ("allocate", *names, "cpu / call", "reckoned")
+    table = new_table("", [*columns, *((name, "right") for name in names)], tight)
+    for row in rows:
+        stages = list(asdict(row.stages).values()) if row.stages else [math.nan] * 4
+        call = Text(time_text(row.staged), style="green" if row.staged < row.cpu else "")
+        cells: list[str | Text] = [
+            *map(time_text, stages),
+            call,
+            time_text(row.resident),
+            time_text(row.cpu),
+        ]
+        if tight:
+            dtype = _SHORT_NAMES.get(row.dtype, row.dtype)
+            table.add_row(row.work.removeprefix("power "), row.size, dtype, *cells[1:])
+            continue
+        reckoning = row.reckoning
+        expected = reckoning.cpu / reckoning.cuda if reckoning else math.nan
+        ratios = _times(row.cpu / row.staged), _times(expected)
+        table.add_row(row.work, row.size, row.dtype, row.form, *cells, *ratios)
+    return table
+
+
+def crossovers_table(found: Sequence[staged.Crossover], tight: bool = False) -> Table:
+    """From which size on the GPU wins, as measured and as reckoned."""
+    columns = [("routine", "left"), ("dtype", "left"), ("form", "left")]
+    columns += [("GPU wins from", "right"), ("reckoned", "right")]
+    table = new_table("Where the GPU starts to win, transfers included", columns, tight)
+    for one in found:
+        sizes = one.measured or "never", one.reckoned or "never"
+        table.add_row(one.work, one.dtype, one.form, *sizes)
+    return table
+
+
+def copies_table(rows: Sequence[staged.CopyRow], tight: bool = False) -> Table:
+    """Copies through pinned buffers beside the driver's own."""
+    columns = [("copy", "left"), ("bytes", "right"), ("pinned", "right"), ("rate", "right")]
+    columns += [("driver", "right"), ("rate", "right"), ("ratio", "right")]
+    table = new_table("", columns, tight)
+    for row in rows:
+        table.add_row(
+            *(row.way, f"2^{row.nbytes.bit_length() - 1}"),
+            *(time_text(row.pinned), rate_text(row.nbytes / row.pinned, "B/s")),
+            *(time_text(row.plain), rate_text(row.nbytes / row.plain, "B/s")),
+            _times(row.ratio),
+        )
+    return table
 
 
 def check_table(report: Report, tight: bool = False) -> Table:

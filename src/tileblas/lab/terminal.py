@@ -12,10 +12,20 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from tileblas.lab import calls, environment, staged
 from tileblas.lab.bench import Bench, run
+from tileblas.lab.calls import Cost
 from tileblas.lab.cases import Case
-from tileblas.lab.results import CsvFile, Earlier, Measurement
-from tileblas.lab.tables import bench_table
+from tileblas.lab.results import EQUAL, CsvFile, Earlier, Measurement, geometric_means, record
+from tileblas.lab.tables import (
+    bench_table,
+    calls_table,
+    copies_table,
+    crossovers_table,
+    means_table,
+    staged_table,
+    stages_table,
+)
 
 _WIDTH_OF_FILES = 140
 
@@ -79,7 +89,7 @@ def measured(
         for row in run(cases, bench, started=started):
             rows.append(row)
             if csv is not None:
-                csv.write(row)
+                csv.write(record(row))
     return rows
 
 
@@ -89,6 +99,9 @@ def print_bench(
     """The table of a bench, and below it what one must know to read it."""
     rival = bench.rival.name if bench.rival else "rival"
     print_table(console, lambda tight: bench_table(rows, rival, earlier, tight))
+    means = geometric_means(rows)
+    if any(mean.cases > 1 for mean in means):
+        print_table(console, lambda tight: means_table(means, rival, tight))
     for row in rows:
         if row.problem:
             console.print(Text(f"{row.case}: {row.problem}", style="red"))
@@ -96,16 +109,92 @@ def print_bench(
             console.print(Text(f"{row.case}: {row.rival} is outside the error bar", style="yellow"))
     console.print(Text(f"{bench.environment['device']}; {bench.clock.description}.", style="dim"))
     console.print(Text(_EXPLAINED, style="dim"))
+    if any(row.slower for row in rows):
+        console.print(Text(_SLOWER, style="dim"))
     if any(row.short for row in rows):
         console.print(Text(_SHORT, style="dim"))
     if bench.note:
         console.print(Text(bench.note, style="yellow"))
 
 
+def measured_calls(
+    console: Console, cases: Sequence[Case], bench: calls.Bench, csv: CsvFile | None = None
+) -> list[Cost]:
+    """Measure what calls cost under a progress bar, writing each row as it comes."""
+    costs: list[Cost] = []
+    with progress(console, "timing calls") as update:
+        for done, found in enumerate(calls.run(cases, bench), start=1):
+            update(done, len(cases) * len(bench.places))
+            costs += found
+            if csv is not None:
+                for cost in found:
+                    csv.write(calls.record(cost))
+    return costs
+
+
+def print_calls(console: Console, costs: Sequence[Cost], bench: calls.Bench) -> None:
+    """The tables of what calls cost, and below them what one must know to read them."""
+    print_table(console, lambda tight: calls_table(costs, tight))
+    print_table(console, lambda tight: stages_table(costs, tight))
+    protocol = calls.BurstClock.description
+    console.print(Text(f"{bench.environment['device']}; {protocol}.", style="dim"))
+    console.print(Text(_CALLS_EXPLAINED, style="dim"))
+
+
+def measured_staged(
+    console: Console, cases: Sequence[Case], bench: staged.Bench, csv: CsvFile | None = None
+) -> tuple[list[staged.Row], list[staged.CopyRow]]:
+    """Measure copies, staged calls and the power iteration, writing each row as it comes."""
+    rows: list[staged.Row] = []
+    copies: list[staged.CopyRow] = []
+    with progress(console, "staging") as update:
+        for row in staged.run(cases, bench):
+            if isinstance(row, staged.CopyRow):
+                copies.append(row)
+            else:
+                rows.append(row)
+                update(len(rows), None, f"{row.work} {row.size} {row.dtype}")
+            if csv is not None:
+                csv.write(staged.record(row))
+    return rows, copies
+
+
+def print_staged(
+    console: Console,
+    rows: Sequence[staged.Row],
+    copies: Sequence[staged.CopyRow],
+    bench: staged.Bench,
+) -> None:
+    """The tables of staging, and below them what one must know to read them."""
+    print_table(console, lambda tight: copies_table(copies, tight))
+    print_table(console, lambda tight: staged_table(rows, tight))
+    print_table(console, lambda tight: crossovers_table(staged.crossovers(rows), tight))
+    for row in rows:
+        if not row.good:
+            what = row.problem or "is outside the error bar"
+            console.print(Text(f"{row.work} {row.size} {row.dtype}: {what}", style="red"))
+    console.print(Text(f"{bench.environment['device']}; {environment.cpu_name()}.", style="dim"))
+    console.print(Text(_STAGED_EXPLAINED, style="dim"))
+
+
+_STAGED_EXPLAINED = (
+    "allocate, up, kernel, down: each stage by itself, with a wait after it. call: the whole call "
+    "on NumPy arrays, where the stages of a large one overlap. resident: the same on arrays that "
+    "are on the GPU, device time. cpu: SciPy's BLAS. cpu / call: above 1 the GPU wins; reckoned: "
+    "what `auto` expects of it. driver: its own copy of the same array; ratio: how many times "
+    "faster through pinned buffers."
+)
+_CALLS_EXPLAINED = (
+    "plan(): on the arrays it was made for. its library: the same on the same arrays, by torch, "
+    "CuPy's cuBLAS or SciPy. launch: cuLaunchKernel from Python with the same kernel, parameters "
+    "packed before. / library: our time over the library's; below 1 is less. Ratios are medians "
+    "over rounds that ran both. Each stage is timed by itself; rest: what they do not add up to."
+)
 _EXPLAINED = (
     "of roof: the least time that the measured bandwidth and rate allow, over the median; above "
     "100 % where operands stay in a cache. error: against a higher-precision reference, relative "
     "to sum |x||y| for dot, Frobenius norm otherwise (products: on sampled rows). ratio: how many "
     "times faster than the rival, the median over rounds that ran both."
 )
+_SLOWER = f"<: below {EQUAL:g}x; more counts as equal."
 _SHORT = "*: one call takes over 50 ms, so fewer repetitions in one pass."

@@ -50,26 +50,25 @@ class Binder:
         """A length in elements."""
         self.arguments.append(Argument(name, "i64", value))
 
-    def stride(self, name: str, value: int, view: View, unit: bool = False) -> None:
-        """A stride in elements; a unit stride is a constant, so that loads are wide."""
+    def stride(
+        self, name: str, value: int, view: View, unit: bool = False, wide: bool = True
+    ) -> None:
+        """A stride in elements; a unit stride is a constant, so that loads are wide.
+
+        A `wide` stride is among those that an aligned launch promises to keep 16-byte alignment.
+        """
         if unit:
             self.constants.append((name, 1))
             return
         self.arguments.append(
-            Argument(name, "i64", value, itemsize=view.dtype.itemsize, stride=True)
+            Argument(name, "i64", value, itemsize=view.dtype.itemsize, stride=wide)
         )
 
     def batch_strides(self, name: str, view: View, wide: bool = True) -> None:
-        """The operand's strides along the kernel's two batch axes, outermost first.
-
-        `wide` strides are among those that an aligned launch promises to keep 16-byte alignment.
-        """
+        """The operand's strides along the kernel's two batch axes, outermost first."""
         steps = ((0,) * BATCH_AXES + view.batch)[-BATCH_AXES:]
         for axis, step in enumerate(steps):
-            if wide:
-                self.stride(f"{name}_b{axis}", step, view)
-            else:
-                self.size(f"{name}_b{axis}", step)
+            self.stride(f"{name}_b{axis}", step, view, wide=wide)
 
     def scalar(self, name: str) -> str:
         """alpha or beta, by value or as device pointer; returns the kind for the kernel."""

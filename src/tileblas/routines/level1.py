@@ -69,13 +69,72 @@ def plan_dot(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...
 
 
 def plan_nrm2(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...]:
-    """One launch: programs sum scaled squares of block-cyclic shares, the last one combines."""
-    raise NotImplementedError
+    """One launch: programs sum scaled squares of block-cyclic shares, the last one combines.
+
+    The number of programs depends on shape and GPU alone, so the bits do not vary between runs.
+    """
+    problem = largest_axes_last(problem)
+    (x,) = problem.inputs
+    (n,) = problem.dims
+    config = table.candidates("nrm2", x.dtype.name)[0]
+    aligned = aligned and keeps_alignment(problem.inputs)
+
+    splits = split_count(config, n, prod(problem.batch), table.multiprocessors)
+
+    def make(binder: Binder, inner: int, count: int) -> Launch:
+        binder.pointer("x", x)
+        binder.pointer("out", problem.output, wide=False)
+        binder.workspace("partial", "float64")
+        binder.workspace("arrived", "i32")
+        binder.size("n", n)
+        binder.stride("x_inc", x.strides[0], x, unit=unit_axis(x) == 0)
+        binder.count("inner", inner)
+        binder.batch_strides("x", x)
+        binder.batch_strides("out", problem.output, wide=False)
+        binder.count("splits", splits)
+        binder.constant("COMPLEX", problem.is_complex)
+        for knob, value in config.knobs:
+            binder.constant(knob, value)
+        shared = splits > 1
+        sums = 3 if problem.compute == "float64" else 1
+        return binder.launch(
+            "reduce.nrm2_kernel",
+            count * splits,
+            config,
+            aligned,
+            partial_bytes=count * splits * sums * DTYPES["float64"].itemsize if shared else 0,
+            counters=count if shared else 0,
+        )
+
+    return over_batch(problem, splits, make)
 
 
 def plan_scal(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...]:
     """One element-wise launch, x read and written in place."""
-    raise NotImplementedError
+    problem = largest_axes_last(elementwise(problem))
+    x = problem.output
+    (n,) = problem.dims
+    config = table.candidates("scal", x.dtype.name)[0]
+    aligned = aligned and keeps_alignment(problem.views)
+
+    blocks = ceil_div(n, config["BLOCK"])
+
+    def make(binder: Binder, inner: int, count: int) -> Launch:
+        binder.pointer("x", x)
+        kind = binder.scalar("alpha")
+        binder.size("n", n)
+        binder.stride("x_inc", x.strides[0], x, unit=unit_axis(x) == 0)
+        binder.count("inner", inner)
+        binder.batch_strides("x", x)
+        binder.count("blocks", blocks)
+        binder.constant("COMPLEX", problem.is_complex)
+        binder.constant("CONJ_ALPHA", problem.conj_scalars)
+        binder.constant("ALPHA_KIND", kind)
+        for knob, value in config.knobs:
+            binder.constant(knob, value)
+        return binder.launch("elementwise.scal_kernel", count * blocks, config, aligned)
+
+    return over_batch(problem, blocks, make)
 
 
 def plan_axpy(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...]:

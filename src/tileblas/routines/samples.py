@@ -11,15 +11,21 @@ from itertools import product
 
 from tileblas.core.call import Problem, Scalar
 from tileblas.core.canon import canonical, new_output, result_operand
+from tileblas.core.check import math_axes
 from tileblas.core.dtypes import DTYPES, DType
 from tileblas.core.operand import Operand, c_strides
 from tileblas.core.spec import Spec
 from tileblas.routines.launch import Launch
 from tileblas.tuning.table import Table
 
-#: A small and a large size, so that the model picks every tile; each with a row length that keeps
-#: 16-byte alignment and one that does not.
-_SIZES = {1: (1 << 20,), 3: (64, 512, 4096)}
+#: Sizes by level, small and large, square and skewed, so that the model picks every tile; each
+#: with a row length that keeps 16-byte alignment and one that does not.
+_LONG = 1 << 20
+_SIZES: dict[int, tuple[tuple[int, ...], ...]] = {
+    1: ((_LONG,),),
+    2: ((1024, 1024), (4096, 4096), (8192, 8192), (8, _LONG), (32, _LONG), (_LONG, 8), (_LONG, 32)),
+    3: ((64, 64, 64), (512, 512, 512), (4096, 4096, 4096)),
+}
 _PADDING = (0, 1)
 
 _SCALARS = {"alpha": (Scalar("real"),), "beta": (Scalar("zero"), Scalar("real"))}
@@ -37,12 +43,12 @@ def problems(spec: Spec, dtypes: tuple[str, ...] | None = None) -> Iterator[tupl
         dtype = DTYPES[name]
         letters = [_letters(option.letters, dtype) for option in spec.options]
         kinds = [_SCALARS[scalar] for scalar in spec.scalars]
-        for chosen, scalars, size, pad in product(
+        for chosen, scalars, dims, pad in product(
             product(*letters), product(*kinds), _SIZES[spec.level], _PADDING
         ):
             options = {o.name: letter for o, letter in zip(spec.options, chosen, strict=True)}
             values = dict(zip(spec.scalars, scalars, strict=True))
-            yield _problem(spec, dtype, options, values, size, pad), pad == 0
+            yield _problem(spec, dtype, options, values, dims, pad), pad == 0
 
 
 def _letters(letters: str, dtype: DType) -> str:
@@ -50,14 +56,18 @@ def _letters(letters: str, dtype: DType) -> str:
     return letters if dtype.is_complex else letters.replace("C", "")
 
 
-def _problem(spec: Spec, dtype: DType, options, scalars, size: int, pad: int) -> Problem:
-    dims = (size,) * len(spec.dims)
-    operands = [_operand(dtype, (size,) * arg.ndim, pad) for arg in spec.arguments]
+def _problem(
+    spec: Spec, dtype: DType, options, scalars, dims: tuple[int, ...], pad: int
+) -> Problem:
+    sizes = dict(zip(spec.dims, dims, strict=True))
+    operands = [
+        _operand(dtype, tuple(sizes[axis] for axis in math_axes(arg, options)), pad)
+        for arg in spec.arguments
+    ]
     output = spec.operands[spec.output]
     made = None
     if output.role == "new":
-        shape = new_output(output, dict(zip(spec.dims, dims, strict=True)), ())
-        made = result_operand(output, shape, dtype)
+        made = result_operand(output, new_output(output, sizes, ()), dtype)
     return canonical(spec, operands, made, dims, (), options, scalars)
 
 

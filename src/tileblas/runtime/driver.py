@@ -211,7 +211,37 @@ class Driver:
         """Wait until the stream is idle."""
         self.call("cuStreamSynchronize", stream or LEGACY_STREAM)
 
+    # Streams and events of our own; the device must be current
+
+    def new_stream(self) -> int:
+        """A stream that does not wait for the legacy one, nor that one for it; kept for good."""
+        flag = self.api.CUstream_flags.CU_STREAM_NON_BLOCKING
+        return int(self.call("cuStreamCreate", int(flag)))
+
+    def new_event(self) -> Any:
+        """An event that a thread waits for asleep. It counts as passed until it is recorded."""
+        flags = self.api.CUevent_flags
+        chosen = int(flags.CU_EVENT_DISABLE_TIMING) | int(flags.CU_EVENT_BLOCKING_SYNC)
+        return self.call("cuEventCreate", chosen)
+
+    def record(self, event: Any, stream: int) -> None:
+        """Have the event pass when the work now in the stream is done."""
+        self.call("cuEventRecord", event, stream or LEGACY_STREAM)
+
+    def wait(self, event: Any) -> None:
+        """Hold this thread until the event has passed."""
+        self.call("cuEventSynchronize", event)
+
     # Memory; the device must be current
+
+    def allocate_pinned(self, nbytes: int) -> int:
+        """Host memory that the device reads and writes itself; kept for good."""
+        try:
+            return int(self.call("cuMemAllocHost", nbytes))
+        except CudaError as error:
+            if error.code != _OUT_OF_MEMORY:
+                raise
+            raise MemoryError(f"out of memory: {nbytes} bytes could not be pinned") from None
 
     def allocate(self, nbytes: int, device: int, stream: int) -> tuple[int, bool]:
         """Device memory: its address, and whether it came from the stream-ordered pool.

@@ -15,6 +15,7 @@ import numpy as np
 
 from tileblas.runtime import dlpack, fork
 from tileblas.runtime.driver import LEGACY_STREAM, Driver, driver
+from tileblas.runtime.pinned import DIRECT_BYTES, Copy, Transfer, link
 
 _ITEMSIZES = {name: bits // 8 for name, (_, bits) in dlpack.TYPES.items()}
 _NO_SYNCHRONISATION = -1  # a consumer's stream in DLPack: it takes care of the order itself
@@ -158,6 +159,28 @@ def empty(
     )
 
 
+def empty_like(
+    array: np.ndarray,
+    device: int,
+    stream: int,
+    dtype: str | None = None,
+    owner: Any = None,
+    *,
+    on: Driver | None = None,
+) -> DeviceArray:
+    """An array with undefined content and the axes of a NumPy array in their order in memory.
+
+    Gaps are left out, negative strides turn positive. `dtype` says what the elements are where
+    NumPy has no name for it (bfloat16 in uint16).
+    """
+    axes = _outermost_first(array)
+    strides = [0] * array.ndim
+    for axis, step in zip(axes, _c_strides(tuple(array.shape[i] for i in axes)), strict=True):
+        strides[axis] = step
+    name = dtype or array.dtype.name
+    return empty(array.shape, name, device, stream, owner, strides=tuple(strides), on=on)
+
+
 def from_host(
     array: np.ndarray,
     device: int,
@@ -167,21 +190,74 @@ def from_host(
     *,
     on: Driver | None = None,
 ) -> DeviceArray:
-    """Copy a NumPy array to the device; the axes keep their order in memory, gaps are left out.
+    """Copy a NumPy array to the device; see `empty_like` for the layout, `send` for the order."""
+    on = on or driver()
+    result = empty_like(array, device, stream, dtype, owner, on=on)
+    send(array, result, on=on)
+    return result
 
-    `dtype` says what the elements are where NumPy has no name for it (bfloat16 in uint16).
-    The copy is queued on the stream. Where the array lies in pinned memory it must not change, nor
-    be freed, before the stream has come so far.
+
+def send(
+    array: np.ndarray,
+    to: DeviceArray,
+    copy: Copy = np.copyto,
+    *,
+    wait: bool = True,
+    on: Driver | None = None,
+) -> None:
+    """Fill a dense device array; work queued on its stream from now on finds it filled.
+
+    `copy(target, source)` may transform the elements. The copy waits for the work that is in the
+    array's stream already, the allocation too, unless `wait` is False. When this returns the NumPy
+    array has been read; a small one in pinned memory has to stay until the stream has come so far.
     """
     on = on or driver()
-    dense = _dense(array)
-    strides = tuple(step // dense.itemsize for step in dense.strides)
-    name = dtype or dense.dtype.name
-    result = empty(dense.shape, name, device, stream, owner, strides=strides, on=on)
-    if dense.nbytes:
-        with on.current(device):
-            on.copy_to_device(result.address, dense.ctypes.data, dense.nbytes, stream)
-    return result
+    source = array.transpose(_axes_of(to))
+    if not array.nbytes:
+        return
+    if array.nbytes < DIRECT_BYTES:
+        dense = source if _is_plain(source, copy) else _copied(source, copy)
+        with on.current(to.device):
+            on.copy_to_device(to.address, dense.ctypes.data, dense.nbytes, to.stream)
+        return
+    up = link(on, to.device).up
+    if wait:
+        on.record_wait(to.stream, up.stream)
+    try:
+        up.send(to.address, source, copy)
+    finally:  # after a failure too: the memory is given back in the order of its stream
+        on.record_wait(up.stream, to.stream)
+
+
+def order_sends(device: int, stream: int, *, on: Driver | None = None) -> None:
+    """Have all sends to come wait for the work now in the stream, where they are not told to."""
+    on = on or driver()
+    on.record_wait(stream, link(on, device).up.stream)
+
+
+def receive(
+    array: DeviceArray, out: np.ndarray, copy: Copy = np.copyto, *, on: Driver | None = None
+) -> Transfer:
+    """Start to copy a dense device array to a NumPy one, after the work queued on its stream.
+
+    The NumPy array is in use until `wait` of what is returned; a small one has arrived before.
+    """
+    on = on or driver()
+    target = out.transpose(_axes_of(array))
+    if array.nbytes >= DIRECT_BYTES:
+        down = link(on, array.device).down
+        transfer = down.receive(target, array.address, array.stream, copy)
+        transfer.keep = array
+        return transfer
+    if array.nbytes:
+        plain = _is_plain(target, copy)
+        dense = target if plain else np.empty(target.shape, target.dtype)
+        with on.current(array.device):
+            on.copy_to_host(dense.ctypes.data, array.address, dense.nbytes, array.stream)
+            on.synchronize(array.stream)
+        if not plain:
+            copy(target, dense)
+    return Transfer()
 
 
 def to_host(
@@ -191,17 +267,9 @@ def to_host(
 
     bfloat16 comes as its bits, in uint16.
     """
-    on = on or driver()
-    host = _host_like(array)
-    if out is not None and out.strides == host.strides:
-        host = out
-    if array.nbytes:
-        with on.current(array.device):
-            on.copy_to_host(host.ctypes.data, array.address, array.nbytes, array.stream)
-            on.synchronize(array.stream)
-    if out is None or out is host:
-        return host
-    out[...] = host
+    if out is None:
+        out = _host_like(array)
+    receive(array, out, on=on).wait()
     return out
 
 
@@ -218,17 +286,36 @@ def copy_of(
     return result
 
 
-def _dense(array: np.ndarray) -> np.ndarray:
-    """The array itself where its elements fill one block of memory, else a copy that does."""
-    if array.flags.forc:
-        return array
-    return array.copy(order="K")
+def _outermost_first(array: np.ndarray) -> list[int]:
+    """The axes from the largest stride to the smallest; one that repeats elements counts as large.
+
+    So the threads that copy read whole lines of memory.
+    """
+    steps = zip(array.shape, array.strides, strict=True)
+    sizes = [math.inf if n > 1 and step == 0 else abs(step) for n, step in steps]
+    return sorted(range(array.ndim), key=lambda axis: -sizes[axis])
+
+
+def _axes_of(array: DeviceArray) -> list[int]:
+    """The axes of a dense device array in their order in memory."""
+    return sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
+
+
+def _is_plain(array: np.ndarray, copy: Copy) -> bool:
+    """Whether the array's own memory is what a dense copy of it would hold."""
+    return copy is np.copyto and array.flags.c_contiguous
+
+
+def _copied(array: np.ndarray, copy: Copy) -> np.ndarray:
+    dense = np.empty(array.shape, array.dtype)
+    copy(dense, array)
+    return dense
 
 
 def _host_like(array: DeviceArray) -> np.ndarray:
     """An uninitialised NumPy array with the shape and the dense strides of a device array."""
     dtype = "uint16" if array.dtype == "bfloat16" else array.dtype
-    axes = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
+    axes = _axes_of(array)
     block = np.empty([array.shape[axis] for axis in axes], dtype)
     return block.transpose([axes.index(axis) for axis in range(array.ndim)])
 

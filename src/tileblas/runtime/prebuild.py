@@ -9,6 +9,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import get_context
 
+from tileblas.routines.launch import Launch
 from tileblas.routines.registry import families
 from tileblas.routines.samples import launches
 from tileblas.runtime import cache
@@ -43,10 +44,15 @@ def compile_variants(
     progress: Callable[[int, int], None] | None = None,
     dtypes: tuple[str, ...] | None = None,
     workers: int | None = None,
+    rarer: Iterable[Launch] = (),
 ) -> Summary:
-    """Compile what the cache lacks, in parallel; `progress(done, total)` after each variant."""
+    """Compile what the cache lacks, in parallel; `progress(done, total)` after each variant.
+
+    `rarer` are launches beyond those of ordinary calls.
+    """
     start = time.perf_counter()
-    wanted = variants(routines, target, dtypes)
+    more = (variant_of(launch, target) for launch in rarer)
+    wanted = dict.fromkeys((*variants(routines, target, dtypes), *more))
     missing = [variant for variant in wanted if not cache.on_disk(variant)]
     done = len(wanted) - len(missing)
     if progress:

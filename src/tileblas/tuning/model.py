@@ -1,9 +1,9 @@
-"""The analytic model: which tile a product gets, how many programs a reduction gets, CPU or GPU."""
+"""The analytic model: which tile a product gets, how many programs a reduction gets."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from math import hypot
 
 from tileblas.tuning.table import Config
 
@@ -46,34 +46,47 @@ def split_count(config: Config, n: int, batch: int, multiprocessors: int) -> int
     return max(1, min(ceil_div(n, config["BLOCK"]), most // max(batch, 1)))
 
 
-@dataclass(frozen=True)
-class Reckoning:
-    """Predicted seconds of one call on host arrays, transfers included, on both backends."""
-
-    cpu: float
-    cuda: float
-
-    @property
-    def winner(self) -> str:
-        return "cuda" if self.cuda < self.cpu else "cpu"
+# A matrix-vector product: what a step of a program takes at the least, since it waits for memory,
+# what one more hand-over through the workspace adds, and how many partial sums a program that adds
+# them up takes in at a time.
+_STEP_SECONDS = 1e-6
+_HANDOVER_SECONDS = 2e-6
+_PARTIALS_PER_STEP = 4096
 
 
-# Rates of an ordinary host and of an H200, per second: the balance is decided by the transfers.
-_CPU_FLOPS_PER_CORE = {"float32": 60e9, "float64": 30e9}
-_CPU_BANDWIDTH = 20e9
-_TO_DEVICE, _TO_HOST = 6.5e9, 13.8e9  # ordinary NumPy memory, H200 host, measured
-_DEVICE_BANDWIDTH = 4.2e12
-_DEVICE_FLOPS = {"float32": 30e12, "float64": 50e12}
-_CALL_OVERHEAD = 60e-6  # staging one call: allocations, three copies, a launch, a wait
+def gemv_time(
+    config: Config, splits: int, m: int, n: int, batch: int, itemsize: int, multiprocessors: int
+) -> float:
+    """Seconds of y (m) += A x with `splits` programs for each block of rows, as modelled.
 
-
-def reckon(flops: int, sent: int, received: int, moved: int, compute: str, cores: int) -> Reckoning:
-    """Predict both backends for a call on host arrays.
-
-    `sent` and `received` are the bytes copied to and from the device, `moved` the bytes that the
-    routine itself must move, `compute` the real type of its arithmetic.
+    Waves of programs; a step of a wave waits for memory, and moves its tiles at the measured
+    bandwidth `rate` (GB/s), the two partly at the same time. A tile on the edge costs as much as a
+    full one.
     """
-    cpu = max(flops / (_CPU_FLOPS_PER_CORE[compute] * cores), moved / _CPU_BANDWIDTH)
-    kernel = max(flops / _DEVICE_FLOPS[compute], moved / _DEVICE_BANDWIDTH)
-    cuda = _CALL_OVERHEAD + sent / _TO_DEVICE + received / _TO_HOST + kernel
-    return Reckoning(cpu=cpu, cuda=cuda)
+    programs = ceil_div(m, config["BLOCK_M"]) * batch * splits
+    steps = ceil_div(ceil_div(n, config["BLOCK_N"]), splits)
+    tile = config["BLOCK_M"] * config["BLOCK_N"] * itemsize / (config.rate * 1e9)
+    resident = multiprocessors * config.per_processor
+    full, rest = divmod(programs, resident)
+    time = full * steps * hypot(_STEP_SECONDS, resident * tile)
+    time += steps * hypot(_STEP_SECONDS, rest * tile) if rest else 0.0
+    if splits > 1:
+        partials = ceil_div(splits * config["BLOCK_M"], _PARTIALS_PER_STEP)
+        time += _HANDOVER_SECONDS + partials * _STEP_SECONDS
+    return time
+
+
+def choose_gemv(
+    candidates: Sequence[Config], m: int, n: int, batch: int, itemsize: int, multiprocessors: int
+) -> tuple[Config, int]:
+    """(configuration, splits) with the least modelled time; the first one of equals."""
+    pairs = [(c, s) for c in candidates for s in _splits(c, m, n, batch, multiprocessors)]
+    return min(pairs, key=lambda p: gemv_time(p[0], p[1], m, n, batch, itemsize, multiprocessors))
+
+
+def _splits(config: Config, m: int, n: int, batch: int, multiprocessors: int) -> list[int]:
+    """Numbers of splits to consider: none, and what fills the GPU once, twice, four times."""
+    blocks = ceil_div(n, config["BLOCK_N"])
+    groups = ceil_div(m, config["BLOCK_M"]) * batch
+    fills = (multiprocessors * config.per_processor * waves // groups for waves in (1, 2, 4))
+    return [1, *(min(fill, blocks) for fill in fills if min(fill, blocks) > 1)]

@@ -1,0 +1,86 @@
+"""The launches that the checks of a grid make on a GPU, so that their kernels can be prebuilt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from tileblas.arrays.scalars import parse
+from tileblas.check import grids
+from tileblas.check.cases import Case, Plan
+from tileblas.check.guards import GUARD
+from tileblas.check.runner import GRIDS, expanded
+from tileblas.core import check, trivial
+from tileblas.core.call import Problem, Scalar
+from tileblas.core.canon import canonical, new_output, result_operand
+from tileblas.core.dtypes import DTYPES
+from tileblas.core.operand import Operand
+from tileblas.core.spec import Spec
+from tileblas.routines.launch import Launch
+from tileblas.routines.registry import ROUTINES
+from tileblas.tuning.table import Table
+
+_DEVICE = 0
+_BASE = 1 << 20  # where every buffer begins
+
+
+def launches(
+    routines: Iterable[str],
+    table: Table,
+    dtypes: Sequence[str] | None = None,
+    grid: str = GRIDS["cuda"],
+) -> Iterator[Launch]:
+    """Launches of all cases of routines (or families) on device arrays that lie as in the checks.
+
+    Dense copies of staged NumPy arrays lie otherwise, and may ask for a few more.
+    """
+    for routine in expanded(routines):
+        for dtype in dtypes or ROUTINES[routine].dtypes:
+            yield from launches_of(grids.grid(routine, dtype, grid), table)
+
+
+def launches_of(cases: Iterable[Case], table: Table) -> Iterator[Launch]:
+    """Launches of cases, whose buffers begin as aligned as an allocator's."""
+    for case in cases:
+        spec = ROUTINES[case.routine]
+        problem, aligned = posed(case)
+        if not trivial.is_noop(spec, problem):
+            yield from spec.plan(problem, table, aligned)
+
+
+def posed(case: Case) -> tuple[Problem, bool]:
+    """The problem that a case poses, and whether all its operands are 16-byte aligned."""
+    spec = ROUTINES[case.routine]
+    plans = {plan.name: plan for plan in case.plans}
+    operands = [_operand(plans[a.name]) if a.name in plans else None for a in spec.arguments]
+    letters = check.check_options(spec, dict(case.options), None)
+    dims, batch = check.check_shapes(spec, operands, letters)
+    output = None
+    if spec.output_name not in plans:
+        arg, dtype = spec.operands[spec.output], DTYPES[case.dtype]
+        shape = new_output(arg, dict(zip(spec.dims, dims, strict=True)), batch)
+        output = result_operand(arg, shape, dtype)
+    problem = canonical(spec, operands, output, dims, batch, letters, _scalars(spec, case))
+    aligned = not any(operand.pointer % 16 for operand in operands if operand is not None)
+    return trivial.without_product(problem), aligned
+
+
+def _operand(plan: Plan) -> Operand:
+    dtype = DTYPES[plan.dtype]
+    start, strides, _ = plan.layout.place(plan.shape)
+    pointer = _BASE + (GUARD + start) * dtype.itemsize
+    return Operand(pointer, dtype, plan.shape, strides, 0, _DEVICE, "", None)
+
+
+def _scalars(spec: Spec, case: Case) -> dict[str, Scalar]:
+    row = DTYPES[case.dtype]
+    if case.form in ("number", "numpy"):
+        return {
+            name: parse(spec, name, np.asarray(value)[()], row, _DEVICE)
+            for name, value in case.scalars
+        }
+    dtype = row if case.form == "array" else DTYPES[row.compute]
+    kind = "complex_pointer" if dtype.is_complex else "real_pointer"
+    element = Operand(_BASE, dtype, (), (), 0, _DEVICE, "", None)
+    return {name: Scalar(kind, 0.0, element) for name, _ in case.scalars}

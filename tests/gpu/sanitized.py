@@ -1,0 +1,176 @@
+"""Calls of every routine on operands of exact size, for compute-sanitizer to watch.
+
+    python sanitized.py every|few|compile
+
+"every" meets the edges of tiles, splits, tails and unaligned operands in all types; "few" each
+kernel once for each type. Ends with status 1 where a result is wrong. "compile" only fills the
+kernel cache for both.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from tileblas.check import guards
+from tileblas.check.cases import (
+    Case,
+    axpy_case,
+    dot_case,
+    gemm_case,
+    gemv_case,
+    nrm2_case,
+    scal_case,
+)
+from tileblas.check.guards import NumpyLibrary
+from tileblas.check.launches import launches_of
+from tileblas.check.runner import check_case
+from tileblas.core.dtypes import DTYPES, numpy_dtype
+from tileblas.runtime import dlpack, memory
+from tileblas.runtime.driver import driver
+from tileblas.runtime.memory import DeviceArray
+from tileblas.runtime.prebuild import compile_variants
+from tileblas.tuning.table import table
+
+#: One element, less than a warp, around a block, and shares of several programs with a tail.
+LENGTHS = (1, 33, 2047, 4097, 9001)
+#: As stored: small, around tiles, rows and columns long enough to be split.
+MATRICES = ((3, 5), (33, 257), (129, 65), (5, 9001), (9001, 5))
+#: m, n, k: an element, an inner dimension of one, around small and large tiles.
+PRODUCTS = ((1, 1, 1), (5, 5, 1), (33, 31, 65), (129, 127, 33))
+#: Both unit axes, rows that are not aligned, and no unit axis.
+LAYOUTS = ("col", "row", "col@1", "step")
+
+
+def few(dtype: str) -> Iterator[Case]:
+    """Each kernel once, split among programs where it can be."""
+    yield dot_case("dot", dtype, 9001)
+    yield nrm2_case(dtype, 9001)
+    yield scal_case(dtype, 4097)
+    yield axpy_case(dtype, 4097)
+    for trans in "NT":
+        yield gemv_case(dtype, (33, 9001), trans, beta=0.5)
+    for layout in ("col", "col@1"):
+        yield gemm_case(dtype, (129, 127, 33), "NN", layout, beta=0.5)
+
+
+def every(dtype: str) -> Iterator[Case]:
+    """The edges of everything."""
+    for n in LENGTHS:
+        for offset, inc in ((0, 1), (1, 1), (0, -2)):
+            yield dot_case("dotc", dtype, n, (inc, 1), offset=offset)
+            yield nrm2_case(dtype, n, inc, offset=offset)
+            yield scal_case(dtype, n, inc, offset=offset)
+            yield axpy_case(dtype, n, (1, inc), offset=offset)
+    for sizes in MATRICES:
+        for layout in LAYOUTS:
+            yield gemv_case(dtype, sizes, "N", layout, beta=0.5)
+            yield gemv_case(dtype, sizes, "C", layout, (1, -2), y=False)
+    for sizes in PRODUCTS:
+        for layout in LAYOUTS:
+            yield gemm_case(dtype, sizes, "NN", layout, beta=0.5)
+            yield gemm_case(dtype, sizes, "TC", layout, c=False)
+    yield gemm_case(dtype, (17, 9, 5), "NN", "row", batches=((3,), (), (3,)))
+    yield gemv_case(dtype, (17, 9), "N", "row", batches=((3,), (), (3,)))
+
+
+class Buffer:
+    """Device memory of exactly the bytes of a host array, with its elements."""
+
+    def __init__(self, host: np.ndarray) -> None:
+        self.dtype, self.nbytes = host.dtype, host.nbytes
+        self.address = int(driver().call("cuMemAlloc", self.nbytes))
+        driver().call("cuMemcpyHtoD", self.address, host.ctypes.data, self.nbytes)
+
+    def read(self) -> np.ndarray:
+        host = np.empty(self.nbytes // self.dtype.itemsize, self.dtype)
+        driver().call("cuMemcpyDtoH", host.ctypes.data, self.address, self.nbytes)
+        return host
+
+    def __del__(self) -> None:
+        driver().call("cuMemFree", self.address)
+
+
+class View:
+    """Elements of a buffer, shown by DLPack."""
+
+    def __init__(self, buffer: Buffer, start: int, shape: Any, strides: Any) -> None:
+        self.buffer, self.place = buffer, (start, tuple(shape), tuple(strides))
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return dlpack.CUDA, 0
+
+    def __dlpack__(self, **options: Any) -> Any:
+        start, shape, strides = self.place
+        address = self.buffer.address + start * self.buffer.dtype.itemsize
+        name, device = self.buffer.dtype.name, self.__dlpack_device__()
+        return dlpack.capsule(address, shape, strides, name, device, self)
+
+
+class ExactLibrary:
+    """Arrays for the checks, each alone in an allocation of its own size."""
+
+    name = "exact"
+    negative_strides = True
+
+    def put(self, host: np.ndarray) -> Buffer:
+        return Buffer(host)
+
+    def view(self, buffer: Buffer, start: int, shape: Any, strides: Any) -> View:
+        return View(buffer, start, shape, strides)
+
+    def get(self, array: Buffer | View | DeviceArray) -> np.ndarray:
+        if isinstance(array, Buffer):
+            return array.read()
+        if isinstance(array, View):
+            return NumpyLibrary().view(array.buffer.read(), *array.place)
+        return memory.to_host(array).view(numpy_dtype(DTYPES[array.dtype]))
+
+
+def wrong_cases(cases: Iterable[Case]) -> Iterator[str]:
+    for case in cases:
+        verdict = check_case(case, ExactLibrary(), ("nan",))
+        if not verdict.passed:
+            yield f"{case.id}: {verdict.message}"
+
+
+def leave() -> None:
+    """Give the context back, so that the tool sees its end and reports all it has found."""
+    gc.collect()
+    driver().call("cuCtxSynchronize")
+    driver().call("cuDevicePrimaryCtxRelease", driver().call("cuDeviceGet", 0))
+
+
+def compile_all() -> None:
+    cases = [case for dtype in DTYPES for make in (every, few) for case in make(dtype)]
+    target = driver().facts(0).target
+    compile_variants([], target, rarer=launches_of(cases, table(target.name)))
+
+
+def watched(make: Callable[[str], Iterator[Case]]) -> int:
+    """Run the calls; how many gave a wrong result."""
+    driver().call("cuCtxSetCurrent", driver().context(0))
+    # Nothing around the operands that an overrun could hit unseen, and no pool: the tools know the
+    # size of an ordinary allocation to the byte.
+    guards.GUARD = 0
+    driver()._pools[0] = False
+    cases = [case for dtype in DTYPES for case in make(dtype)]
+    wrong = list(wrong_cases(cases))
+    print(*wrong, f"{len(cases)} calls, {len(wrong)} wrong", sep="\n")
+    leave()
+    return len(wrong)
+
+
+def main() -> int:
+    if sys.argv[1] == "compile":
+        compile_all()
+        return 0
+    return 1 if watched({"every": every, "few": few}[sys.argv[1]]) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
