@@ -21,6 +21,8 @@ SHARED_LIMIT = {80: 163 << 10, 89: 99 << 10, 90: 227 << 10, 100: 227 << 10, 120:
 
 OPERANDS = ("x", "y", "out", "a", "b", "c")
 STRIDE = re.compile(r"[abcxy]_(m|n|k|inc|b0|b1)|out_b[01]")
+ENCODING = re.compile(r"^(#\w+) = #ttg\.blocked<.*threadsPerWarp = \[([\d, ]+)\]", re.M)
+LOAD = re.compile(r"tt\.load .*: tensor<([\dx]+)x!tt\.ptr<\w+>, (#\w+)>")
 INSTRUCTION = re.compile(
     r"^\s*/\*([0-9a-f]{4,5})\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)([^;]*);", re.M
 )
@@ -31,6 +33,7 @@ class Code:
     """What the compiler made of a kernel."""
 
     instructions: tuple[tuple[int, str, str], ...]  # address, operation, operands
+    loads: dict[tuple[int, ...], tuple[int, ...]]  # tile loaded: threads of a warp along each axis
     registers: int
     shared: int
 
@@ -89,7 +92,18 @@ def compiled(
             for flag in ("-sass", "-res-usage")
         )
     instructions = tuple((int(a, 16), o, rest) for a, o, rest in INSTRUCTION.findall(text))
-    return Code(instructions, int(re.search(r"REG:(\d+)", usage)[1]), result.metadata.shared)
+    registers = int(re.search(r"REG:(\d+)", usage)[1])
+    return Code(instructions, loads(result.asm["ttgir"]), registers, result.metadata.shared)
+
+
+def loads(ttgir):
+    """How the threads of a warp are spread over each shape of tile with a blocked layout."""
+    threads = {name: tuple(map(int, axes.split(","))) for name, axes in ENCODING.findall(ttgir)}
+    return {
+        tuple(map(int, shape.split("x"))): threads[encoding]
+        for shape, encoding in LOAD.findall(ttgir)
+        if encoding in threads
+    }
 
 
 def gemm_constants(dtype, blocks, *, a="k", b="n", beta="zero", math="ieee"):

@@ -190,6 +190,19 @@ def test_gemv_loops_load_the_matrix_wide_and_do_not_spill(dtype, layout):
         assert code.shared <= SHARED_LIMIT[90]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "complex128"])
+@pytest.mark.parametrize("unit", [True, False], ids=["unit", "gaps"])
+def test_gemv_puts_the_threads_of_a_warp_along_the_smaller_stride(dtype, unit):
+    """Where Triton sees no contiguity it takes the first axis, so tiles by rows are transposed."""
+    for layout, blocks in (("row", (16, 128)), ("col", (128, 16))):
+        constants = gemv_constants(dtype, layout, blocks)
+        if not unit:
+            constants = {name: v for name, v in constants.items() if name not in ("a_m", "a_n")}
+        code = compiled(matvec.gemv_kernel, dtype, constants)
+        pair = (2,) if dtype.startswith("complex") else ()
+        assert code.loads[128, 16, *pair][0] == 32
+
+
 @pytest.mark.parametrize("layout", ["row", "col"])
 def test_gemv_of_unaligned_operands_compiles(layout):
     for row in table("sm_90").candidates("gemv", "float32", layout):

@@ -233,6 +233,14 @@ def test_gemv_runs_with_a_configuration_of_ones_own():
     assert config.knobs == (("BLOCK_M", constants["BLOCK_M"]), ("BLOCK_N", constants["BLOCK_N"]))
 
 
+@pytest.mark.parametrize("name", ["dot", "nrm2", "gemv"])
+def test_small_reductions_are_split_under_the_interpreter(name):
+    """So that the programs that add up partial sums run there too."""
+    x = np.empty(1000, np.float32)
+    arrays = {"dot": (x, x), "nrm2": (x,), "gemv": (np.empty((50, 1000), np.float32), x)}[name]
+    assert value(one(name, arrays, tables=table("interpret")), "splits") > 1
+
+
 def test_a_batch_of_matrix_vector_products_is_not_split_where_it_fills_the_gpu():
     a = virtual(np.float32, (10_000, 64, 64), (4096, 64, 1))
     launch = one("gemv", (a, virtual(np.float32, (10_000, 64), (64, 1))))

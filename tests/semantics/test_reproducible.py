@@ -87,12 +87,11 @@ def test_scal_100_times(backend, dtype):
 @each_dtype
 @pytest.mark.parametrize("trans", ["N", "T"])
 def test_gemv_100_times_with_other_work_between(backend, dtype, trans):
-    """A tall and a wide matrix in both orders, whose sums programs or threads may share."""
-    for shape in ((3, 1030), (1030, 3)):
+    """Long sums, which programs or threads may share, and many short ones; in both orders."""
+    for m, n in ((3, 1030), (130, 5)):
+        x, y, other = random(n, dtype, 1), random(m, dtype, 2), random((40, 40), "float64", 3)
         for order in "CF":
-            a = np.array(random(shape, dtype, 1), order=order)
-            x, y = (random(n, dtype, n) for n in (shape[::-1] if trans == "N" else shape))
-            other = random((40, 40), "float64", 4)
+            a = np.array(random((m, n) if trans == "N" else (n, m), dtype, 4), order=order)
             seen = set()
             for _ in range(runs(backend)):
                 got = tb.gemv(a, x, y.copy(), alpha=0.7, beta=1.3, trans=trans)
@@ -159,10 +158,16 @@ def test_threads_on_small_calls_of_every_kind(backend, dtype):
 def test_threads_on_several_programs(backend):
     """Calls that take more than one kernel program, or thread of SciPy's BLAS, at the same time."""
     x, a = random(5000, "float32", 1), random((70, 70), "float32", 2)
-    wide = random((3, 5000), "float32", 3)
+    wide, square = random((3, 2000), "float32", 3), random((130, 130), "float32", 4)
 
     def calls():
-        results = tb.dot(x, x), tb.gemm(a, a), tb.nrm2(x), tb.gemv(wide, x), tb.gemv(wide.T, x[:3])
+        results = (
+            tb.dot(x, x),
+            tb.nrm2(x),
+            tb.gemv(wide, x[:2000]),
+            tb.gemv(square, x[:130], trans="T"),
+            tb.gemm(a, a),
+        )
         return tuple(result.tobytes() for result in results)
 
     assert set(from_threads(4, 5, calls)) == {calls()}

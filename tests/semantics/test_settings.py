@@ -117,7 +117,7 @@ def test_kernels_never_copy(dtype):
         assert (tb.axpy(big[0, ::2], big[1, 1::2]) == 2).all()
         assert (tb.gemv(big[2::2, ::-2], big[2, 1:4], trans="C", alpha=2) == 6).all()
         assert (tb.scal(big[3, ::-2], alpha=3) == 3).all()
-        assert tb.nrm2(big[2::2, 7]) ** 2 == pytest.approx(3, rel=0.01)
+        assert tb.nrm2(big[::2, 7]) == 2
 
 
 def test_unknown_options():

@@ -1,9 +1,10 @@
 """The layout and the address of an array, read as fast as its library tells them.
 
 `ingest` describes any array in full. A repeated call only asks whether the arrays lie as they did
-before: `READERS` holds, for the types seen so far, a function array -> (layout, address). Equal
-layouts mean equal Operands but for addresses and owners; they are hashable and hold a library's own
-objects, since turning those into ours would cost more than all else.
+before: a reader of `READERS`, by the array's type, appends its layout to a key and its address to a
+list. Equal keys mean equal Operands but for addresses and owners. Layouts are hashable and hold a
+library's own objects, since turning those into ours would cost more than all else; the first entry
+tells the library and with it how many there are.
 """
 
 from __future__ import annotations
@@ -14,37 +15,47 @@ from typing import Any
 
 from tileblas.core.operand import Operand
 
-Reader = Callable[[Any], tuple[Hashable, int]]
+Reader = Callable[[Any, list[Hashable], list[int]], None]
 Address = Callable[[Any], int]
 
 
-def _none(array: None) -> tuple[None, int]:
+def _none(array: None, key: list[Hashable], addresses: list[int]) -> None:
     """An optional operand that is not given."""
-    return None, 0
+    key.append(None)
+    addresses.append(0)
 
 
-def _no_address(array: None) -> int:
-    return 0
-
-
-def _torch(array: Any) -> tuple[Hashable, int]:
+def _torch(array: Any, key: list[Hashable], addresses: list[int]) -> None:
+    address = array.data_ptr()
     dtype = array.dtype
-    conj = dtype.is_complex and array.is_conj()
-    layout = (
+    key += (
         dtype,
         array.shape,
         array.stride(),
         array.get_device(),
-        array.is_cuda,
         array.is_neg(),
-        conj,
+        dtype.is_complex and array.is_conj(),
+        address & 15 == 0,
     )
-    return layout, array.data_ptr()
+    addresses.append(address)
 
 
-def _cupy(array: Any) -> tuple[Hashable, int]:
+def _cupy(array: Any, key: list[Hashable], addresses: list[int]) -> None:
     memory = array.data
-    return ("cupy", array.dtype, array.shape, array.strides, memory.device_id), memory.ptr
+    address = memory.ptr
+    key += (
+        "cupy",
+        array.dtype,
+        array.shape,
+        array.strides,
+        memory.device_id,
+        address & 15 == 0,
+    )
+    addresses.append(address)
+
+
+def _no_address(array: None) -> int:
+    return 0
 
 
 _BY_LIBRARY: dict[str, tuple[Reader, Address]] = {

@@ -49,13 +49,9 @@ def sign(
     key: list[Hashable] = [spec.name, options, math_name]
     pointers: list[int] = []
     numbers: list[Any] = []
-    bits = 0
     try:
         for array in arrays:
-            layout, pointer = READERS[type(array)](array)
-            key.append(layout)
-            pointers.append(pointer)
-            bits |= pointer
+            READERS[type(array)](array, key, pointers)
         for value in scalars:
             kind = type(value)
             if kind is int or kind is float:
@@ -68,12 +64,10 @@ def sign(
                 key.append(_complex(value))
                 numbers += (value.real, value.imag)
             else:
-                layout, pointer = READERS[kind](value)
-                key.append(layout)
-                numbers.append(pointer)
+                key.append(None)
+                READERS[kind](value, key, numbers)
     except Exception:  # no reader, no plain number, an array that refuses: the full path says what
         return None
-    key.append(bits & 15 == 0)
     return tuple(key), pointers, numbers
 
 
@@ -250,14 +244,14 @@ def remember(
         _repeated[key] = known
 
 
-def _agrees(signature: Signature, call: tuple, scalars: Mapping[str, Scalar]) -> bool:
+def _agrees(call: tuple, scalars: Mapping[str, Scalar]) -> bool:
     """Whether the numbers are of the kinds that were planned for: rounding can make a 1 of 1.1."""
-    arrays = call[0]
-    kinds = signature[0][3 + len(arrays) : -1]
-    return all(
-        kind == scalar.kind or scalar.operand is not None
-        for kind, scalar in zip(kinds, scalars.values(), strict=True)
-    )
+    for value, scalar in zip(call[1], scalars.values(), strict=True):
+        if scalar.operand is None:
+            (_, *kind), _, _ = _numbers((value,))
+            if kind != [scalar.kind]:
+                return False
+    return True
 
 
 def _span(operand: Operand, place: int, of_number: bool = False) -> Span:

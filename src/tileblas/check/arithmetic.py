@@ -12,6 +12,7 @@ Its numbers support `+`, unary `-`, and `*` by another lifted number that is a p
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -168,7 +169,7 @@ def root_of_squares(x: np.ndarray, compute: str) -> tuple[np.ndarray, np.ndarray
     arithmetic = Double if compute == "float32" else DoubleDouble
     _, exponent = np.frexp(np.abs(x).max(axis=-1, initial=0.0))
     scaled = np.ldexp(x, -exponent[..., None])
-    total = arithmetic.contract(scaled[..., None, :], scaled[..., :, None])
+    total: Any = arithmetic.contract(scaled[..., None, :], scaled[..., :, None])
     high, low = (part[..., 0, 0] for part in arithmetic.split(total))
     root = np.sqrt(high)
     square = root * root

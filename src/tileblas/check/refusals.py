@@ -61,8 +61,9 @@ def _nrm2(id: str, x: At, *rest, **more) -> Refusal:
     return Refusal(f"nrm2-{id}", "nrm2", {"x": x}, *rest, **more)
 
 
-def _scal(id: str, x: At, *rest, alpha: Any = 2, **more) -> Refusal:
-    return Refusal(f"scal-{id}", "scal", {"x": x}, *rest, keywords={"alpha": alpha}, **more)
+def _scal(id: str, x: At, argument=None, position=None, alpha: Any = 2, **more) -> Refusal:
+    keywords = {"alpha": alpha}
+    return Refusal(f"scal-{id}", "scal", {"x": x}, argument, position, keywords, **more)
 
 
 def _axpy(id: str, x: At, y: At, *rest, **more) -> Refusal:

@@ -5,8 +5,9 @@ Hard bar, for every element (a failure is a bug):
     |error| <= (K + 2) u_acc g + u_out |c| + one smallest subnormal
 
 with K the length of the sum, u the unit roundoffs of the accumulation and of the output type, g the
-gauge |alpha| sum |a||b| + |beta||c|, and |z| = |re| + |im| for complex z. Quality bar, for each
-matrix: the Frobenius norm of the error, in the scale of BLAS++, is below u.
+gauge |alpha| sum |a||b| + |beta||c|, and |z| = |re| + |im| for complex z. A norm is its own gauge.
+Quality bar, for each matrix, vector or norm: the Frobenius norm of the error, in the scale of
+BLAS++, is below u.
 
 Every comparison asks whether an element is good, so that NaN fails; masks come before values.
 """

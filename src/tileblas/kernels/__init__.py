@@ -1,1 +1,1 @@
-"""Triton kernels: tile helpers, elementwise updates, reductions, matrix-vector and matrix products."""
+"""Triton kernels: tile helpers, elementwise updates, reductions, gemv, the tile GEMM."""

@@ -161,19 +161,19 @@ def add_products(
 def load_tile(a, offset, mask, COMPLEX: tl.constexpr, BY_COLUMNS: tl.constexpr):
     """A tile of A, complex elements as (re, im)."""
     # Where Triton sees no contiguity along either axis, as in a tile of pairs, threads follow each
-    # other along the last one: so a matrix that lies by columns is loaded transposed.
-    if BY_COLUMNS:
+    # other along the first one: so a matrix that lies by rows is loaded transposed.
+    if not BY_COLUMNS:
         offset = tl.trans(offset)
         if mask is not None:
             mask = tl.trans(mask)
     if COMPLEX:
         re, im = tile.load_pair(a, offset, mask)
-        if BY_COLUMNS:
+        if not BY_COLUMNS:
             re, im = tl.trans(re), tl.trans(im)
         return re, im
     else:
         value = tile.load(a, offset, mask)
-        if BY_COLUMNS:
+        if not BY_COLUMNS:
             value = tl.trans(value)
         return value
 
