@@ -48,7 +48,7 @@ def test_an_array_whose_memory_has_moved_is_looked_at_again(machine):
     p()
     assert machine.queued[-1].values[0] == x.data.ptr
     x.data.ptr, x.shape = x.data.ptr + 16, (99,)
-    with pytest.raises(tb.BlasError, match="'x' .*shape"):
+    with pytest.raises(tb.BlasError, match=r"'x' .*shape"):
         p()
     assert len(machine.queued) == 1
 
@@ -78,7 +78,7 @@ def test_less_alignment_is_refused_and_more_is_not(machine):
     a, b, c = (machine.array(64, 64) for _ in range(3))
     odd = machine.array(64, 64)
     odd.data.ptr += 4
-    with pytest.raises(tb.BlasError, match="'b' .*aligned"):
+    with pytest.raises(tb.BlasError, match=r"'b' .*aligned"):
         tb.plan(tb.gemm, a, b, c)(a, odd, c)
     assert machine.queued == []
     assert tb.plan(tb.gemm, a, odd, c)(a, b, c) is c
@@ -86,9 +86,9 @@ def test_less_alignment_is_refused_and_more_is_not(machine):
 
 def test_overlap_is_refused(machine):
     a, b, c = (machine.array(64, 64) for _ in range(3))
-    with pytest.raises(tb.BlasError, match="'c' .*shares elements with 'a'"):
+    with pytest.raises(tb.BlasError, match=r"'c' .*shares elements with 'a'"):
         tb.plan(tb.gemm, a, b, c)(c, b, c)
-    with pytest.raises(tb.BlasError, match="'c' .*shares elements with 'a'"):
+    with pytest.raises(tb.BlasError, match=r"'c' .*shares elements with 'a'"):
         tb.plan(tb.gemm, c, b, c)
 
 
@@ -98,10 +98,10 @@ def test_the_number_of_arrays(machine):
     for arrays in ((a,), (a, b), (a, b, c, c)):
         with pytest.raises(tb.BlasError, match=f"planned for a, b, c; .*{len(arrays)} arrays"):
             p(*arrays)
-    with pytest.raises(tb.BlasError, match="'c' .*is not given"):
+    with pytest.raises(tb.BlasError, match=r"'c' .*is not given"):
         p(a, b, None)
     without = tb.plan(tb.gemm, a, b)
-    with pytest.raises(tb.BlasError, match="'c' .*is given"):
+    with pytest.raises(tb.BlasError, match=r"'c' .*is given"):
         without(a, b, c)
     assert without(a, b).shape == without(a, b, None).shape == (64, 64)
 
@@ -118,7 +118,7 @@ def test_on_the_cpu():
     np.testing.assert_array_equal(p(), 0)
     other = np.ones((5, 5))
     np.testing.assert_allclose(p(other, b, c), 2 * other @ b.T, rtol=1e-14)
-    with pytest.raises(tb.BlasError, match="'a' .*dtype float32, .*float64"):
+    with pytest.raises(tb.BlasError, match=r"'a' .*dtype float32, .*float64"):
         p(other.astype("f"), b.astype("f"), c.astype("f"))
     q = tb.plan(tb.dot, b[0], b[1])
     np.testing.assert_allclose([q(), q(b[1], b[1])], [b[0] @ b[1], b[1] @ b[1]], rtol=1e-14)

@@ -206,7 +206,8 @@ def gemv_in_place(
         *batch_strides(a, 2), *batch_strides(x, 1), *batch_strides(y, 1), row_blocks, splits,
         COMPLEX=y.dtype.kind == "c", CONJ_A=conj_a, CONJ_X=conj_x, NEGATE=negate,
         CONJ_SCALARS=conj_scalars, ALPHA_KIND=alpha_kind, BETA_KIND=beta_kind,
-        BY_COLUMNS=by_columns, BLOCK_M=block_m, BLOCK_N=block_n,
+        BY_COLUMNS=by_columns, UNIT=(a_m if by_columns else a_n) == 1, POLICY="",
+        BLOCK_M=block_m, BLOCK_N=block_n, STAGES=1,
     )  # fmt: skip
     assert not arrived.any()
 

@@ -119,13 +119,15 @@ def gemm_constants(dtype, blocks, *, a="k", b="n", beta="zero", math="ieee"):
                         "BLOCK_K": block_k, "GROUP_M": 8}  # fmt: skip
 
 
-def gemv_constants(dtype, layout, blocks, *, beta="zero"):
-    """Constants of gemv_kernel with A contiguous along its rows, "row", or its columns, "col"."""
-    constants = {"a_m" if layout == "col" else "a_n": 1, "x_inc": 1, "y_inc": 1}
+def gemv_constants(dtype, layout, blocks, *, beta="zero", stages=1, unit=True, policy=""):
+    """Constants of gemv_kernel with A lying by rows, "row", or columns, "col", without gaps."""
+    constants = {"a_m" if layout == "col" else "a_n": 1} if unit else {}
+    constants |= {"x_inc": 1, "y_inc": 1}
     constants |= {"alpha_im": 0, "beta_im": 0}
     if beta == "zero":
         constants["beta"] = 0
     constants |= dict.fromkeys(("CONJ_A", "CONJ_X", "NEGATE", "CONJ_SCALARS"), False)
     constants |= {"COMPLEX": dtype.startswith("complex"), "ALPHA_KIND": "real", "BETA_KIND": beta}
     block_m, block_n = blocks
-    return constants | {"BY_COLUMNS": layout == "col", "BLOCK_M": block_m, "BLOCK_N": block_n}
+    return constants | {"BY_COLUMNS": layout == "col", "UNIT": unit, "POLICY": policy,
+                        "BLOCK_M": block_m, "BLOCK_N": block_n, "STAGES": stages}  # fmt: skip

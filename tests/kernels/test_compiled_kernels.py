@@ -175,17 +175,17 @@ def test_scal_loads_and_stores_wide(dtype):
 def test_gemv_loops_load_the_matrix_wide_and_do_not_spill(dtype, layout):
     """Every tile of the table, in the loop over blocks that lie inside A.
 
-    Each thread loads its share of a tile with the widest loads; what remains of the loads is x.
+    Each thread loads its share of a tile 16 bytes at a time, into registers or, where the loop is
+    pipelined, into shared memory.
     """
     for row in table("sm_90").candidates("gemv", dtype, layout):
         blocks = row["BLOCK_M"], row["BLOCK_N"]
-        constants = gemv_constants(dtype, layout, blocks)
+        constants = gemv_constants(dtype, layout, blocks, stages=row["STAGES"])
         code = compiled(matvec.gemv_kernel, dtype, constants, warps=row.num_warps)
         bytes_per_thread = blocks[0] * blocks[1] * ITEMSIZE[dtype] // (32 * row.num_warps)
-        wide = "LDG.E." + widest(dtype)
+        wide = "LDG.E.128" if row["STAGES"] == 1 else "LDGSTS.E.BYPASS.128"
         loop = max(code.loops(), key=lambda operations: operations[wide])
-        assert loop[wide] >= bytes_per_thread // (8 if dtype == "complex64" else 16) > 0
-        assert count(loop, "LDG") - loop[wide] <= min(8, blocks[1])
+        assert loop[wide] >= bytes_per_thread // 16 > 0
         assert not any(spills(loop) for loop in code.loops())
         assert code.shared <= SHARED_LIMIT[90]
 
@@ -194,19 +194,27 @@ def test_gemv_loops_load_the_matrix_wide_and_do_not_spill(dtype, layout):
 @pytest.mark.parametrize("unit", [True, False], ids=["unit", "gaps"])
 def test_gemv_puts_the_threads_of_a_warp_along_the_smaller_stride(dtype, unit):
     """Where Triton sees no contiguity it takes the first axis, so tiles by rows are transposed."""
+    parts = 2 if dtype.startswith("complex") else 1
     for layout, blocks in (("row", (16, 128)), ("col", (128, 16))):
-        constants = gemv_constants(dtype, layout, blocks)
-        if not unit:
-            constants = {name: v for name, v in constants.items() if name not in ("a_m", "a_n")}
+        constants = gemv_constants(dtype, layout, blocks, unit=unit)
         code = compiled(matvec.gemv_kernel, dtype, constants)
-        pair = (2,) if dtype.startswith("complex") else ()
-        assert code.loads[128, 16, *pair][0] == 32
+        shape = (16, 128 * parts) if layout == "row" and unit else (128 * parts, 16)
+        along = 1 if layout == "row" and unit else 0
+        assert code.loads[shape][along] == 32
+
+
+@pytest.mark.parametrize("layout", ["row", "col"])
+def test_gemv_can_let_the_matrix_leave_l2_first(layout):
+    constants = gemv_constants("float32", layout, (64, 64), policy="evict_first")
+    code = compiled(matvec.gemv_kernel, "float32", constants)
+    assert any(".EF" in name for name in code.operations())
 
 
 @pytest.mark.parametrize("layout", ["row", "col"])
 def test_gemv_of_unaligned_operands_compiles(layout):
     for row in table("sm_90").candidates("gemv", "float32", layout):
-        constants = gemv_constants("float32", layout, (row["BLOCK_M"], row["BLOCK_N"]), beta="real")
+        blocks = row["BLOCK_M"], row["BLOCK_N"]
+        constants = gemv_constants("float32", layout, blocks, beta="real", stages=row["STAGES"])
         shape = {"warps": row.num_warps, "aligned": False}
         code = compiled(matvec.gemv_kernel, "float32", constants, **shape)
         assert not code.operations()["LDG.E.128"]
@@ -226,6 +234,7 @@ def test_strided_vectors_compile(dtype):
     ):
         strides = ("x_inc", "y_inc", "a_m", "a_n")
         strided = {name: value for name, value in constants.items() if name not in strides}
+        strided |= {"UNIT": False} if "UNIT" in constants else {}
         assert compiled(kernel, dtype, strided, aligned=False, partial=partial).instructions
 
 

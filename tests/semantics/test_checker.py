@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import tileblas as tb
-from tileblas.check import grids, runner
+from tileblas.check import grids, parameters, runner
 from tileblas.check.cases import (
+    MATRIX_LAYOUTS,
     axpy_case,
     dot_case,
     gemm_case,
@@ -241,10 +242,10 @@ def test_poison_is_what_it_is_called(dtype, poison):
     assert test(values.astype(complex) if DTYPES[dtype].is_complex else values.astype(float)).all()
 
 
-@pytest.mark.parametrize("layout", grids.MATRIX_LAYOUTS)
+@pytest.mark.parametrize("layout", MATRIX_LAYOUTS)
 def test_layouts_hold_the_values_they_are_given(layout):
     values = np.arange(24.0).reshape(2, 3, 4)
-    operand = guarded(layout=grids.MATRIX_LAYOUTS[layout], values=values)
+    operand = guarded(layout=MATRIX_LAYOUTS[layout], values=values)
     if layout.startswith("same"):
         assert 0 in operand.array.strides
     else:
@@ -393,10 +394,10 @@ def test_thinned_grids_keep_every_pair_of_parameters(name):
         trans = options["trans_a"] + options["trans_b"]
         k = case.plans[0].shape[-1 if trans[0] == "N" else -2]
         met |= {(trans, scalars), (k, scalars), (trans, k)}
-    pairs = list(itertools.product(*grids.REAL_SCALARS))
-    wanted = set(itertools.product(grids.TRANS, pairs))
-    wanted |= set(itertools.product(grids.NETLIB_SIZES, pairs))
-    wanted |= set(itertools.product(grids.TRANS, grids.NETLIB_SIZES))
+    pairs = list(itertools.product(*parameters.REAL_SCALARS))
+    wanted = set(itertools.product(parameters.TRANS, pairs))
+    wanted |= set(itertools.product(parameters.NETLIB_SIZES, pairs))
+    wanted |= set(itertools.product(parameters.TRANS, parameters.NETLIB_SIZES))
     assert wanted <= met
 
 
@@ -405,16 +406,16 @@ def test_the_thinned_grid_of_gemv_keeps_every_pair_of_parameters():
     met = set()
     for case in grids.grid("gemv", "float64", "reduced"):
         a, x, *y = case.plans
-        if a.layout == grids.MATRIX_LAYOUTS["col+1"] and y:
+        if a.layout == MATRIX_LAYOUTS["col+1"] and y:
             incs = tuple(-p.layout.step if p.layout.reverse else p.layout.step for p in (x, *y))
             words = (a.shape, *case.options, incs, *case.scalars)
             met |= {frozenset(pair) for pair in itertools.combinations(words, 2)}
     axes = (
-        grids.NETLIB_SHAPES,
+        parameters.NETLIB_SHAPES,
         [("trans", letter) for letter in "NTC"],
-        grids.NETLIB_INCS_OF_GEMV,
-        [("alpha", value) for value in grids.REAL_SCALARS_OF_GEMV[0]],
-        [("beta", value) for value in grids.REAL_SCALARS_OF_GEMV[1]],
+        parameters.NETLIB_INCS_OF_GEMV,
+        [("alpha", value) for value in parameters.REAL_SCALARS_OF_GEMV[0]],
+        [("beta", value) for value in parameters.REAL_SCALARS_OF_GEMV[1]],
     )
     for left, right in itertools.combinations(axes, 2):
         assert {frozenset(pair) for pair in itertools.product(left, right)} <= met

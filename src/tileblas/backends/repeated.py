@@ -222,7 +222,7 @@ def remember(
     for operand in (*given, *on_device):
         layouts.learn(operand)
     signature = sign(spec, *call)
-    if signature is None or not _agrees(signature, call, scalars):
+    if signature is None or not _agrees(spec, call[1], scalars):
         return
     key = signature[0]
     if key in _repeated:
@@ -244,12 +244,12 @@ def remember(
         _repeated[key] = known
 
 
-def _agrees(call: tuple, scalars: Mapping[str, Scalar]) -> bool:
+def _agrees(spec: Spec, numbers: Sequence[Any], scalars: Mapping[str, Scalar]) -> bool:
     """Whether the numbers are of the kinds that were planned for: rounding can make a 1 of 1.1."""
-    for value, scalar in zip(call[1], scalars.values(), strict=True):
+    for value, scalar in zip(numbers, scalars.values(), strict=True):
         if scalar.operand is None:
-            (_, *kind), _, _ = _numbers((value,))
-            if kind != [scalar.kind]:
+            alone = sign(spec, (), (value,), (), None)
+            if alone is None or alone[0][-1] != scalar.kind:
                 return False
     return True
 

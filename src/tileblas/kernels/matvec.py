@@ -12,15 +12,18 @@ def gemv_kernel(
     inner, a_b0, a_b1, x_b0, x_b1, y_b0, y_b1, row_blocks, splits,
     COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_X: tl.constexpr,
     NEGATE: tl.constexpr, CONJ_SCALARS: tl.constexpr,
-    ALPHA_KIND: tl.constexpr, BETA_KIND: tl.constexpr, BY_COLUMNS: tl.constexpr,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+    ALPHA_KIND: tl.constexpr, BETA_KIND: tl.constexpr,
+    BY_COLUMNS: tl.constexpr, UNIT: tl.constexpr, POLICY: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
     """y := (+-) alpha op(A) op(x) + beta y, for each batch member.
 
-    BY_COLUMNS says that A lies by columns, else by rows. `splits` programs share BLOCK_M rows of a
-    batch member: each sums over every splits-th block of columns, and the last one to arrive adds
-    the partial sums in a fixed order, whatever the order of arrival. With alpha = 0 or n = 0 the
-    product is dropped and A and x are not read; with beta = 0, y is not read.
+    BY_COLUMNS says that A lies by columns, else by rows, UNIT that elements are neighbours there,
+    POLICY how long L2 should keep them. A complex A is read as reals, two for each element.
+    `splits` programs share BLOCK_M rows of a batch member: each sums over every splits-th block of
+    columns, and the last one to arrive adds the partial sums in a fixed order, whatever the order
+    of arrival. With alpha = 0 or n = 0 the product is dropped and A and x are not read; with
+    beta = 0, y is not read.
     """
     group = tl.program_id(0) // splits
     split = tl.program_id(0) % splits
@@ -44,7 +47,7 @@ def gemv_kernel(
 
     re, im = multiply_rows(
         a, x, m, n, a_m, a_n, x_inc, split, splits,
-        COMPLEX, CONJ_A, CONJ_X, BY_COLUMNS, BLOCK_M, BLOCK_N,
+        COMPLEX, CONJ_A, CONJ_X, BY_COLUMNS, UNIT, POLICY, BLOCK_M, BLOCK_N, STAGES,
     )  # fmt: skip
     if splits == 1:
         update_rows(y, y_inc, m, n, alpha, beta, re, im, COMPLEX, ALPHA_KIND, BETA_KIND)
@@ -60,70 +63,152 @@ def gemv_kernel(
 @triton.jit
 def multiply_rows(
     a, x, m, n, a_m, a_n, x_inc, split, splits,
-    COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_X: tl.constexpr, BY_COLUMNS: tl.constexpr,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+    COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_X: tl.constexpr,
+    BY_COLUMNS: tl.constexpr, UNIT: tl.constexpr, POLICY: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
     """op(A) op(x) for BLOCK_M rows over this split's blocks of columns as (re, im).
 
     Rows from m on, which do not exist, hold no sum that means anything. im is re for real operands.
     """
-    rows = tl.arange(0, BLOCK_M).to(tl.int64)[:, None]
+    PARTS: tl.constexpr = 2 if COMPLEX else 1
     if BY_COLUMNS:
+        rows = tl.arange(0, PARTS * BLOCK_M).to(tl.int64)[:, None]
+        offset = spread(rows, a_m, PARTS, UNIT)
         # A mask narrows loads down the columns, so blocks that lie inside A run without one.
         if m >= BLOCK_M:
-            re, im = sum_products(
-                a, rows * a_m, None, x, n, a_n, x_inc, split, splits,
-                COMPLEX, CONJ_A, CONJ_X, BY_COLUMNS, BLOCK_M, BLOCK_N,
+            p, q = sum_columns(
+                a, offset, None, x, n, a_n, x_inc, split, splits,
+                COMPLEX, POLICY, BLOCK_M, BLOCK_N, STAGES,
             )  # fmt: skip
         else:
-            re, im = sum_products(
-                a, rows * a_m, rows < m, x, n, a_n, x_inc, split, splits,
-                COMPLEX, CONJ_A, CONJ_X, BY_COLUMNS, BLOCK_M, BLOCK_N,
+            p, q = sum_columns(
+                a, offset, rows < PARTS * m, x, n, a_n, x_inc, split, splits,
+                COMPLEX, POLICY, BLOCK_M, BLOCK_N, STAGES,
             )  # fmt: skip
+        return combine(p, q, COMPLEX, CONJ_A, CONJ_X)
     else:
         # Rows beyond the last are the last one again: no mask narrows loads along the rows.
-        re, im = sum_products(
-            a, tl.minimum(rows, m - 1) * a_m, None, x, n, a_n, x_inc, split, splits,
-            COMPLEX, CONJ_A, CONJ_X, BY_COLUMNS, BLOCK_M, BLOCK_N,
+        rows = tl.minimum(tl.arange(0, BLOCK_M).to(tl.int64)[:, None], m - 1)
+        return sum_rows(
+            a, PARTS * rows * a_m, x, n, a_n, x_inc, split, splits,
+            COMPLEX, CONJ_A, CONJ_X, UNIT, POLICY, BLOCK_M, BLOCK_N, STAGES,
         )  # fmt: skip
-    return re, im
 
 
 @triton.jit
-def sum_products(
-    a, a_rows, row_mask, x, n, a_n, x_inc, split, splits,
-    COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_X: tl.constexpr, BY_COLUMNS: tl.constexpr,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
-):  # fmt: skip
-    """op(A) op(x) over blocks split, split + splits, ... of [0, n), as (re, im).
+def spread(part, stride, PARTS: tl.constexpr, UNIT: tl.constexpr):
+    """Offsets, in reals, of the parts of elements `stride` apart, which come in turn.
 
-    Only the last block can be short, and only that one is masked along the columns. The products
-    are added up in a tile, which is summed along its rows once, at the end.
+    For a UNIT stride they are the numbers themselves, so that loads are wide.
     """
+    if UNIT:
+        return part
+    else:
+        return part // PARTS * (PARTS * stride) + part % PARTS
+
+
+@triton.jit
+def sum_columns(
+    a, a_rows, row_mask, x, n, a_n, x_inc, split, splits,
+    COMPLEX: tl.constexpr, POLICY: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, STAGES: tl.constexpr,
+):  # fmt: skip
+    """(A x_re, A x_im) over blocks split, split + splits, ... of [0, n), the parts of A in turn.
+
+    A has real rows, twice as many where it is complex; real operands give (A x, A x). Only the last
+    block can be short, and only that one is masked along the columns. The products are added up in
+    a tile, which is summed along its rows once, at the end.
+    """
+    PARTS: tl.constexpr = 2 if COMPLEX else 1
     cols = tl.arange(0, BLOCK_N).to(tl.int64)[None, :]
-    a_offset = a_rows + cols * a_n
-    x_offset = cols * x_inc
-    first = split.to(tl.int64) * BLOCK_N
-    step = splits.to(tl.int64) * BLOCK_N
-    a = tile.advance(a, first * a_n, COMPLEX)
-    x = tile.advance(x, first * x_inc, COMPLEX)
-    re = tl.zeros((BLOCK_M, BLOCK_N), tile.compute_type(a.dtype))
-    im = re
+    width = tl.full((), BLOCK_N, tl.int64)
+    p = tl.zeros((PARTS * BLOCK_M, BLOCK_N), tile.compute_type(a.dtype))
+    q = p
     whole = (n // BLOCK_N).to(tl.int32)
-    for _ in range(split, whole, splits):
-        re, im = add_products(
-            re, im, a, a_offset, row_mask, x, x_offset, None, COMPLEX, CONJ_A, CONJ_X, BY_COLUMNS
-        )
-        a = tile.advance(a, step * a_n, COMPLEX)
-        x = tile.advance(x, step * x_inc, COMPLEX)
+    for block in tl.range(split, whole, splits, num_stages=STAGES):
+        j = block * width + cols
+        p, q = add_columns(p, q, a, a_rows, row_mask, x, j, None, a_n, x_inc, COMPLEX, POLICY)
     if (whole % splits == split) & (n % BLOCK_N != 0):
-        x_mask = cols < n % BLOCK_N
+        j = whole * width + cols
+        x_mask = j < n
         a_mask = x_mask
         if row_mask is not None:
             a_mask &= row_mask
-        re, im = add_products(
-            re, im, a, a_offset, a_mask, x, x_offset, x_mask, COMPLEX, CONJ_A, CONJ_X, BY_COLUMNS
+        p, q = add_columns(p, q, a, a_rows, a_mask, x, j, x_mask, a_n, x_inc, COMPLEX, POLICY)
+    p = tl.sum(p, 1)
+    if COMPLEX:
+        q = tl.sum(q, 1)
+    else:
+        q = p
+    return p, q
+
+
+@triton.jit
+def add_columns(
+    p, q, a, a_rows, a_mask, x, j, x_mask, a_n, x_inc,
+    COMPLEX: tl.constexpr, POLICY: tl.constexpr,
+):  # fmt: skip
+    """(p, q) + A (x_re, x_im), elementwise, for a tile of A and x at the columns j."""
+    # x is loaded first: where registers have to be exchanged between threads, Triton then takes
+    # those of x and not those of A.
+    PARTS: tl.constexpr = 2 if COMPLEX else 1
+    x_re = tile.load(x, PARTS * j * x_inc, x_mask).to(p.dtype)
+    if COMPLEX:
+        x_im = tile.load(x, PARTS * j * x_inc + 1, x_mask).to(p.dtype)
+    value = tile.load(a, a_rows + PARTS * j * a_n, a_mask, POLICY).to(p.dtype)
+    p = p + value * x_re
+    if COMPLEX:
+        q = q + value * x_im
+    else:
+        q = p
+    return p, q
+
+
+@triton.jit
+def combine(p, q, COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_X: tl.constexpr):
+    """op(A) op(x) as (re, im) from p = A x_re and q = A x_im, parts in turn; real: (p, p)."""
+    if COMPLEX:
+        p_re, p_im = tl.split(tl.reshape(p, (p.shape[0] // 2, 2)))
+        q_re, q_im = tl.split(tl.reshape(q, (q.shape[0] // 2, 2)))
+        if CONJ_X:
+            q_re, q_im = -q_re, -q_im
+        if CONJ_A:
+            p_im, q_im = -p_im, -q_im
+        return p_re - q_im, p_im + q_re
+    else:
+        return p, p
+
+
+@triton.jit
+def sum_rows(
+    a, a_rows, x, n, a_n, x_inc, split, splits,
+    COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_X: tl.constexpr,
+    UNIT: tl.constexpr, POLICY: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, STAGES: tl.constexpr,
+):  # fmt: skip
+    """op(A) op(x) over blocks split, split + splits, ... of [0, n), as (re, im).
+
+    Complex rows are read as reals, whose parts come in turn: re sums A times (x_re, -x_im) in turn,
+    im sums A times (x_im, x_re). The short last block is masked; the tile is summed once.
+    """
+    PARTS: tl.constexpr = 2 if COMPLEX else 1
+    cols = tl.arange(0, PARTS * BLOCK_N).to(tl.int64)[None, :]
+    width = tl.full((), PARTS * BLOCK_N, tl.int64)
+    re = tl.zeros((BLOCK_M, PARTS * BLOCK_N), tile.compute_type(a.dtype))
+    im = re
+    whole = (n // BLOCK_N).to(tl.int32)
+    for block in tl.range(split, whole, splits, num_stages=STAGES):
+        j = block * width + cols
+        re, im = add_rows(
+            re, im, a, a_rows, x, j, None, a_n, x_inc, COMPLEX, CONJ_A, CONJ_X, UNIT, POLICY
         )
+    if (whole % splits == split) & (n % BLOCK_N != 0):
+        j = whole * width + cols
+        re, im = add_rows(
+            re, im, a, a_rows, x, j, j < PARTS * n, a_n, x_inc,
+            COMPLEX, CONJ_A, CONJ_X, UNIT, POLICY,
+        )  # fmt: skip
     re = tl.sum(re, 1)
     if COMPLEX:
         im = tl.sum(im, 1)
@@ -133,49 +218,51 @@ def sum_products(
 
 
 @triton.jit
-def add_products(
-    re, im, a, a_offset, a_mask, x, x_offset, x_mask,
-    COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_X: tl.constexpr, BY_COLUMNS: tl.constexpr,
+def add_rows(
+    re, im, a, a_rows, x, j, mask, a_n, x_inc,
+    COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_X: tl.constexpr,
+    UNIT: tl.constexpr, POLICY: tl.constexpr,
 ):  # fmt: skip
-    """(re, im) + op(A) op(x), elementwise, for a tile of A and x along its columns."""
-    # x is loaded first: where registers have to be exchanged between threads, Triton then takes
-    # those of x and not those of A.
+    """(re, im) + op(A) op(x), elementwise, for a tile of A and x at the parts j of their rows."""
+    PARTS: tl.constexpr = 2 if COMPLEX else 1
+    x_offset = j // PARTS * (PARTS * x_inc)  # x before A, as in add_columns
+    x_same = tile.load(x, x_offset + j % PARTS, mask).to(re.dtype)
     if COMPLEX:
-        x_re, x_im = tile.load_pair(x, x_offset, x_mask)
-        a_re, a_im = load_tile(a, a_offset, a_mask, COMPLEX, BY_COLUMNS)
-        if CONJ_A:
-            a_im = -a_im
-        if CONJ_X:
-            x_im = -x_im
-        re = re + a_re * x_re - a_im * x_im
-        im = im + a_re * x_im + a_im * x_re
+        x_other = tile.load(x, x_offset + 1 - j % 2, mask).to(re.dtype)
+        x_same, x_other = signed(x_same, x_other, j % 2 == 1, CONJ_A, CONJ_X)
+    value = load_rows(a, a_rows + spread(j, a_n, PARTS, UNIT), mask, UNIT, POLICY).to(re.dtype)
+    re = re + value * x_same
+    if COMPLEX:
+        im = im + value * x_other
     else:
-        x_value = tile.load(x, x_offset, x_mask).to(re.dtype)
-        a_value = load_tile(a, a_offset, a_mask, COMPLEX, BY_COLUMNS).to(re.dtype)
-        re = re + a_value * x_value
         im = re
     return re, im
 
 
 @triton.jit
-def load_tile(a, offset, mask, COMPLEX: tl.constexpr, BY_COLUMNS: tl.constexpr):
-    """A tile of A, complex elements as (re, im)."""
-    # Where Triton sees no contiguity along either axis, as in a tile of pairs, threads follow each
-    # other along the first one: so a matrix that lies by rows is loaded transposed.
-    if not BY_COLUMNS:
-        offset = tl.trans(offset)
-        if mask is not None:
-            mask = tl.trans(mask)
-    if COMPLEX:
-        re, im = tile.load_pair(a, offset, mask)
-        if not BY_COLUMNS:
-            re, im = tl.trans(re), tl.trans(im)
-        return re, im
+def signed(x_same, x_other, odd, CONJ_A: tl.constexpr, CONJ_X: tl.constexpr):
+    """(x_re, x_im) and (x_im, x_re), in turn, with the signs that the parts of A meet in a product:
+    a_re x_re - a_im x_im and a_re x_im + a_im x_re without conjugation."""
+    if CONJ_A == CONJ_X:
+        x_same = tl.where(odd, -x_same, x_same)
+    if CONJ_X:
+        x_other = tl.where(odd, x_other, -x_other)
+    if CONJ_A:
+        x_other = tl.where(odd, -x_other, x_other)
+    return x_same, x_other
+
+
+@triton.jit
+def load_rows(a, offset, mask, UNIT: tl.constexpr, POLICY: tl.constexpr):
+    """A tile of A that lies by rows."""
+    if UNIT:
+        return tile.load(a, offset, mask, POLICY)
     else:
-        value = tile.load(a, offset, mask)
-        if not BY_COLUMNS:
-            value = tl.trans(value)
-        return value
+        # Where Triton sees no contiguity, threads follow each other along the first axis of a tile:
+        # so this one is loaded transposed.
+        if mask is not None:
+            mask = tl.trans(tl.broadcast_to(mask, offset.shape))
+        return tl.trans(tile.load(a, tl.trans(offset), mask, POLICY))
 
 
 @triton.jit

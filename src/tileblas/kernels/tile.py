@@ -37,9 +37,12 @@ def advance(pointer, offset, COMPLEX: tl.constexpr):
 
 
 @triton.jit
-def load(pointer, offset, mask=None):
-    """The elements at pointer + offset, 0 where masked off; bfloat16 by bits comes as float32."""
-    value = load_raw(pointer + offset, mask)
+def load(pointer, offset, mask=None, POLICY: tl.constexpr = ""):
+    """The elements at pointer + offset, 0 where masked off; bfloat16 by bits comes as float32.
+
+    POLICY "evict_first" is for what is read once, so that L2 keeps other things.
+    """
+    value = load_raw(pointer + offset, mask, POLICY)
     if pointer.dtype.element_ty == tl.uint16:
         value = (value.to(tl.uint32) << 16).to(tl.float32, bitcast=True)
     return value
@@ -55,12 +58,12 @@ def load_pair(pointer, offset, mask=None):
 
 
 @triton.jit
-def load_raw(pointers, mask):
+def load_raw(pointers, mask, POLICY: tl.constexpr = ""):
     """tl.load, which refuses a fill value where there is no mask."""
     if mask is None:
-        return tl.load(pointers)
+        return tl.load(pointers, eviction_policy=POLICY)
     else:
-        return tl.load(pointers, mask=mask, other=0)
+        return tl.load(pointers, mask=mask, other=0, eviction_policy=POLICY)
 
 
 @triton.jit

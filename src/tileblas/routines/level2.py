@@ -36,6 +36,7 @@ def plan_gemv(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ..
         candidates, m, n, prod(problem.batch), a.dtype.itemsize, table.multiprocessors
     )
     row_blocks = ceil_div(m, config["BLOCK_M"])
+    moved = m * n * prod(problem.batch) * a.dtype.itemsize
 
     def make(binder: Binder, inner: int, count: int) -> Launch:
         binder.pointer("a", a)
@@ -65,6 +66,8 @@ def plan_gemv(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ..
         binder.constant("ALPHA_KIND", alpha)
         binder.constant("BETA_KIND", beta)
         binder.constant("BY_COLUMNS", columns)
+        binder.constant("UNIT", a.strides[0 if columns else 1] == 1)
+        binder.constant("POLICY", "evict_first" if table.streams(moved) else "")
         for knob, value in config.knobs:
             binder.constant(knob, value)
         groups = count * row_blocks if splits > 1 else 0

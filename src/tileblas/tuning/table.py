@@ -43,6 +43,15 @@ class Table:
     multiprocessors: int
     measured: str
     rows: tuple[tuple[tuple[str, str], Config], ...]
+    evict_first_upto: int = 0  # bytes
+
+    def streams(self, size: int) -> bool:
+        """Whether operands of `size` bytes that are read once should leave L2 first.
+
+        Then they displace themselves, and not what earlier kernels have written, which would go to
+        memory in the meantime. Beyond a few times the size of L2 that no longer counts.
+        """
+        return size <= self.evict_first_upto
 
     def candidates(
         self, kernel: str, dtype: str, layout: str = "any", math: str | None = None
@@ -74,7 +83,8 @@ def table(arch: str) -> Table:
         if _compiles(row)
         for dtype in row["dtypes"]
     )
-    return Table(data["arch"], data["multiprocessors"], data["measured"], rows)
+    upto = data.get("evict_first_upto", 0)
+    return Table(data["arch"], data["multiprocessors"], data["measured"], rows, upto)
 
 
 def _compiles(row: dict) -> bool:
