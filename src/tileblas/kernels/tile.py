@@ -37,7 +37,7 @@ def advance(pointer, offset, COMPLEX: tl.constexpr):
 
 
 @triton.jit
-def load(pointer, offset, mask=None, POLICY: tl.constexpr = ""):
+def load(pointer, offset, mask=None, POLICY: tl.constexpr = tl.constexpr("")):
     """The elements at pointer + offset, 0 where masked off; bfloat16 by bits comes as float32.
 
     POLICY "evict_first" is for what is read once, so that L2 keeps other things.
@@ -58,7 +58,7 @@ def load_pair(pointer, offset, mask=None):
 
 
 @triton.jit
-def load_raw(pointers, mask, POLICY: tl.constexpr = ""):
+def load_raw(pointers, mask, POLICY: tl.constexpr = tl.constexpr("")):
     """tl.load, which refuses a fill value where there is no mask."""
     if mask is None:
         return tl.load(pointers, eviction_policy=POLICY)

@@ -23,7 +23,12 @@ from tileblas.tuning.table import Table
 _LONG = 1 << 20
 _SIZES: dict[int, tuple[tuple[int, ...], ...]] = {
     1: ((_LONG,),),
-    2: ((1024, 1024), (4096, 4096), (8192, 8192), (8, _LONG), (32, _LONG), (_LONG, 8), (_LONG, 32)),
+    2: (
+        *((n, n) for n in (64, 256, 1024, 4096, 16384)),
+        *((n, _LONG) for n in (8, 32, 128)),
+        *((_LONG, n) for n in (8, 32)),
+        (100_000, 300),
+    ),
     3: ((64, 64, 64), (512, 512, 512), (4096, 4096, 4096)),
 }
 _PADDING = (0, 1)
