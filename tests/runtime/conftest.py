@@ -96,6 +96,7 @@ class FakeCuda:
         self._recorded: dict[int, int] = {}  # event: the stream it was recorded in
         self._copying = threading.Lock()
         self.launches: list[dict] = []
+        self.launch_contexts: list[str] = []  # what was current at each of them
         self.parameters: list[str] = []  # ctypes formats of the parameters of the next launches
         self._thread = threading.local()
         self._numbers = itertools.count(1000)
@@ -155,8 +156,11 @@ class FakeCuda:
     def cuDevicePrimaryCtxRetain(self, device):
         return SUCCESS, f"context {device}"
 
+    def _current(self):
+        return getattr(self._thread, "context", "no context")
+
     def cuCtxGetCurrent(self):
-        return SUCCESS, getattr(self._thread, "context", "no context")
+        return SUCCESS, self._current()
 
     def cuCtxSetCurrent(self, context):
         self._thread.context = context
@@ -279,7 +283,7 @@ class FakeCuda:
         return SUCCESS, "kernel"
 
     def cuKernelGetFunction(self, kernel):
-        return SUCCESS, "function"
+        return SUCCESS, f"function in {self._current()}"
 
     def cuFuncGetAttribute(self, name, function):
         return SUCCESS, {"NUM_REGS": 32, "LOCAL_SIZE_BYTES": 0}[name]
@@ -288,6 +292,10 @@ class FakeCuda:
         return (SUCCESS,)
 
     def cuLaunchKernel(self, function, gx, gy, gz, bx, by, bz, shared, stream, address, extra):
+        context = self._current()
+        if function != f"function in {context}":
+            return (INVALID,)
+        self.launch_contexts.append(context)
         kinds = [getattr(ctypes, f"c_{name}") for name in self.parameters]
         pointers = (ctypes.c_void_p * len(kinds)).from_address(address)
         values = [kind.from_address(at).value for kind, at in zip(kinds, pointers, strict=True)]

@@ -99,31 +99,35 @@ def _torch_maker(like: Operand, shape: tuple[int, ...], dtype: DType) -> Maker:
     return make
 
 
-_NUMBERS = 64  # 0-d results that share one small block
+_NUMBERS = 64  # 0-d results that are made at once
 
 
 def _torch_number_maker(like: Operand, dtype: DType) -> Maker:
-    """0-d results in blocks: making a tensor takes longer than queueing a small kernel.
+    """0-d results, many made at once: making one tensor by a call of torch takes as long as half a
+    launch, most of it to read the arguments.
 
-    Each is a tensor of its own (with its own version count), handed out once. A block belongs to
-    one stream; only the default stream has one, because a captured graph keeps its own memory.
+    torch's way to make many is to compute them: one small kernel, whose values are not used. They
+    are made on the default stream and for it, since a graph keeps the memory of its own stream.
     """
     torch = sys.modules["torch"]
     one = _torch_maker(like, (), dtype)
-    many = _torch_maker(like, (_NUMBERS,), dtype)
+    kind, device = getattr(torch, dtype.name), like.array.device
     ready: list[tuple[Any, int]] = []
+    models: list[Any] = []
+
+    def make_many() -> None:
+        with torch.inference_mode(False), torch.no_grad():
+            if not models:
+                models.extend(torch.zeros(_NUMBERS, dtype=kind, device=device).unbind())
+            ready.extend((number, number.data_ptr()) for number in torch._foreach_neg(models))
 
     def make(array: Any, handle: int) -> tuple[Any, int]:
-        if handle:
-            return one(array, handle)
-        try:
-            return ready.pop()
-        except IndexError:
-            with torch.inference_mode(False):
-                block, start = many(array, handle)
-                numbers = [number.data for number in block.unbind()]
-            ready.extend((x, start + i * dtype.itemsize) for i, x in enumerate(numbers))
-            return make(array, handle)
+        if not handle:
+            try:
+                return ready.pop()
+            except IndexError:
+                make_many()
+        return one(array, handle)
 
     return make
 

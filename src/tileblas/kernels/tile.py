@@ -9,6 +9,8 @@ integers before they are multiplied by a stride.
 import triton
 import triton.language as tl
 
+NO_POLICY = tl.constexpr("")  # a wrapped default: Triton does not wrap those of called functions
+
 # In Triton's interpreter bfloat16 casts truncate and bfloat16 sums are nonsense. There bfloat16
 # operands come behind pointers to uint16, and `load` and `store` convert by bits. On a GPU the
 # pointers are to bfloat16.
@@ -37,7 +39,7 @@ def advance(pointer, offset, COMPLEX: tl.constexpr):
 
 
 @triton.jit
-def load(pointer, offset, mask=None, POLICY: tl.constexpr = tl.constexpr("")):
+def load(pointer, offset, mask=None, POLICY: tl.constexpr = NO_POLICY):
     """The elements at pointer + offset, 0 where masked off; bfloat16 by bits comes as float32.
 
     POLICY "evict_first" is for what is read once, so that L2 keeps other things.
@@ -58,7 +60,7 @@ def load_pair(pointer, offset, mask=None):
 
 
 @triton.jit
-def load_raw(pointers, mask, POLICY: tl.constexpr = tl.constexpr("")):
+def load_raw(pointers, mask, POLICY: tl.constexpr = NO_POLICY):
     """tl.load, which refuses a fill value where there is no mask."""
     if mask is None:
         return tl.load(pointers, eviction_policy=POLICY)

@@ -232,15 +232,16 @@ class PreparedLaunch:
         """The call itself. The very tuple of the last call is known to be packed already."""
         if fork.lost:
             fork.check()
-        if self._current_context()[1] != self._context:
-            with self._driver.current(self._device):
-                return self.queue(stream, owner, values)
         stream = stream or LEGACY_STREAM
         if self._uses_workspace:
-            return self._with_workspace(stream, owner, values)
-        self._launch(stream, values)
+            self._with_workspace(stream, owner, values)
+        else:
+            self._launch(stream, values)
 
     def _with_workspace(self, stream: int, owner: Any, values: tuple[Any, ...]) -> None:
+        if not self._in_context():
+            with self._driver.current(self._device):
+                return self._with_workspace(stream, owner, values)
         space = self._spaces.acquire(
             self._device, stream, owner, self._partial_bytes, self._counters
         )
@@ -265,7 +266,15 @@ class PreparedLaunch:
         finally:
             frames.append(frame)
         if code:
-            raise self._failure(code)
+            # The driver refuses to launch a function while another context, or none, is current.
+            if self._in_context():
+                raise self._failure(code)
+            with self._driver.current(self._device):
+                self._launch(stream, values)
+
+    def _in_context(self) -> bool:
+        """Whether the context that the kernel was loaded in is current."""
+        return self._current_context()[1] == self._context
 
     def _failure(self, code: Any) -> CudaError:
         error = self._driver.error("cuLaunchKernel", code)
