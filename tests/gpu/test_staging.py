@@ -31,6 +31,7 @@ def on_the_gpu():
 def in_panels(monkeypatch):
     """Small arrays go the way of large ones: through pinned buffers, in panels."""
     monkeypatch.setattr(memory, "DIRECT_BYTES", 1 << 10)
+    monkeypatch.setattr(staging, "_MOST_PANELS", 16)
     monkeypatch.setattr(staging, "_PANEL_BYTES", 1 << 11)
     monkeypatch.setattr(staging, "_PANEL_STEP", 8)
 

@@ -160,7 +160,7 @@ def test_the_list_holds_every_family():
     listed = cases.listed(staged.LIST)
     assert {case.routine for case in listed} == {"dot", "nrm2", "scal", "axpy", "gemv", "gemm"}
     sizes = [math.prod(case.dims) for case in listed if case.routine == "gemm"]
-    assert sizes == sorted(sizes[:8]) * 2
+    assert sizes == sorted(set(sizes)) * 2
 
 
 def test_described_problems_are_what_backends_get():

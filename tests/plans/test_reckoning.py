@@ -160,10 +160,10 @@ def test_small_products_stay_and_large_ones_go(monkeypatch, cores):
 
 
 @pytest.mark.parametrize("cores", [16, 100])
-def test_a_dot_stays_where_cores_are_many(monkeypatch, cores):
+def test_an_update_stays_where_cores_are_many(monkeypatch, cores):
     """The link is slower than the memory that the cores read."""
     monkeypatch.setattr(select, "cores", lambda: cores)
-    assert select.reckoning(*problem("dot", (1 << 28,), (1 << 28,))).winner == "cpu"
+    assert select.reckoning(*problem("axpy", (1 << 28,), (1 << 28,))).winner == "cpu"
 
 
 def test_cores_are_those_of_the_process(monkeypatch):

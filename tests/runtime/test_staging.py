@@ -71,6 +71,7 @@ def stage(fake_driver, api, gpu, monkeypatch):
     monkeypatch.setattr(pinned, "cores", lambda: 2)
     monkeypatch.setattr(staging, "_PANEL_BYTES", 4 << 10)
     monkeypatch.setattr(staging, "_PANEL_STEP", 4)
+    monkeypatch.setattr(staging, "_MOST_PANELS", 16)
     api.lazy = True
 
     def run(name, *arrays, output=None, flags=None, **keywords):

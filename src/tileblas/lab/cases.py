@@ -131,9 +131,9 @@ LISTS: dict[str, tuple[Rows, ...]] = {
     ),
     # NumPy arrays on a GPU: about the sizes where it starts to win, and where transfers are all.
     "staged": (
-        *(Rows(name, powers(12, 28, 4), _REAL) for name in ("dot", "nrm2", "scal", "axpy")),
+        *(Rows(name, powers(12, 27, 5), _REAL) for name in ("dot", "nrm2", "scal", "axpy")),
         *matvecs(squares(256, 1024, 4096, 16384, ndim=2), _REAL, ("N",)),
-        Rows("gemm", squares(64, 128, 256, 512, 1024, 2048, 4096, 8192), _REAL, ("NN",), ("col",)),
+        Rows("gemm", squares(64, 256, 512, 1024, 2048, 4096), _REAL, ("NN",), ("col",)),
     ),
     # Levels 1 and 2 at the sizes of the record of cuBLAS's times on the H200, complex128 gemv of
     # order 16384 left out as there.

@@ -1,7 +1,7 @@
 """Calls on NumPy arrays that run on a GPU: time by stage, beside resident arrays and the CPU.
 
 Each stage goes through the functions that calls go through, with a wait after it; the whole call is
-timed by itself, with nothing waited for in between, and so is the CPU backend, in the same rounds.
+timed by itself, with nothing waited for in between, and so is the CPU backend after it.
 What the reckoning of `auto` says of the same calls stands beside that. Copies alone are timed
 beside the driver's own copies of the same arrays.
 """
@@ -47,8 +47,9 @@ LIST = "staged"
 
 COPIES = tuple(1 << exponent for exponent in range(14, 31, 2))  # bytes
 
-REPEATS = Repeats(passes=1, fewest=7, most=50, slow_fewest=3, slow_seconds=2.0)
+REPEATS = Repeats(passes=1, fewest=7, most=30, slow_fewest=3, slow_seconds=0.8)
 _STAGE_ROUNDS = 5
+_BLAS_SPINS = 0.15  # seconds; OpenBLAS gives up its threads' cores after some 2^26 cycles
 _ITERATION = "power iteration"
 DEMO_DTYPES = ("float32", "float64")  # as in the demo
 
@@ -162,21 +163,32 @@ def measure(case: Case, bench: Bench, repeats: Repeats = REPEATS, work: str = ""
     on_gpu, on_cpu = _on("cuda", call.call), _on("cpu", call.call)
     with tileblas.backend("cuda"):
         accuracy = problem.accuracy(call)
-    times = race({"cuda": on_gpu, "cpu": on_cpu}, HostClock(), repeats)
+    staged = _alone(on_gpu, repeats)
     arguments = described(problem)
     stages = [stage_seconds(*arguments) for _ in range(_STAGE_ROUNDS)]
     reckoning = reckoned(*arguments)
     resident = Problem(case, bench.place).bind().call
     device = race({"resident": resident}, bench.clock, repeats)
+    cpu = _alone(on_cpu, repeats)
     return Row(
         *(work or case.routine, case.size, case.dtype, case.form),
-        staged=times.timing("cuda").median,
+        staged=staged,
         resident=device.timing("resident").median,
-        cpu=times.timing("cpu").median,
+        cpu=cpu,
         stages=Stages(*(median(values) for values in zip(*map(_fields, stages), strict=True))),
         reckoning=reckoning,
         accuracy=accuracy,
     )
+
+
+def _alone(call: Call, repeats: Repeats) -> float:
+    """The median seconds of a call, with no threads of a BLAS about that has just been called.
+
+    These spin for a while before they sleep, and take the cores that copy: so calls on the CPU
+    backend and staged ones are not interleaved.
+    """
+    time.sleep(_BLAS_SPINS)
+    return race({"call": call}, HostClock(), repeats).timing("call").median
 
 
 def _on(backend: str, call: Call) -> Call:
@@ -274,13 +286,8 @@ def power_iteration(bench: Bench, dtype: str, repeats: Repeats = REPEATS) -> Ite
         "resident": lambda: digits.iterate(images, bench.place),
         "cpu": _on("cpu", lambda: digits.iterate(images, host)),
     }
-    times = race(whole, HostClock(), repeats)
-    yield Row(
-        *(_ITERATION, f"{count}x{pixels}", dtype, "whole"),
-        staged=times.timing("staged").median,
-        resident=times.timing("resident").median,
-        cpu=times.timing("cpu").median,
-    )
+    staged, resident, cpu = (_alone(call, repeats) for call in whole.values())
+    yield Row(_ITERATION, f"{count}x{pixels}", dtype, "whole", staged, resident, cpu)
 
 
 def copies(sizes: Sequence[int] = COPIES, repeats: Repeats = REPEATS) -> Iterator[CopyRow]:

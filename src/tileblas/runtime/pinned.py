@@ -40,8 +40,9 @@ BUFFER_BYTES = 4 << 20
 # Smaller arrays are cut so that every thread has chunks, but not into smaller ones than this.
 _LEAST_CHUNK = 256 << 10
 
-#: Arrays below this size are copied by the driver: waking threads would take longer.
-DIRECT_BYTES = 1 << 20
+#: Arrays below this size are copied by the driver: waking threads would take longer. On an H200
+#: host 16 MiB went at 14 GB/s that way and at 8 through the threads, 64 MiB at 7 and at 20.
+DIRECT_BYTES = 32 << 20
 
 Copy = Callable[[np.ndarray, np.ndarray], Any]  # (target, source) of one shape
 Chunk = tuple[int, np.ndarray]  # offset in device memory, elements of the NumPy array
