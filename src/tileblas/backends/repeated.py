@@ -50,25 +50,31 @@ def sign(
     pointers: list[int] = []
     numbers: list[Any] = []
     try:
-        for array in arrays:
-            READERS[type(array)](array, key, pointers)
-        for value in scalars:
-            kind = type(value)
-            if kind is int or kind is float:
-                if value == 1:
-                    key.append("one")
-                else:
-                    key.append("real" if _TINY < abs(value) < _HUGE else _zero(value))
-                numbers.append(value)
-            elif kind is complex:
-                key.append(_complex(value))
-                numbers += (value.real, value.imag)
-            else:
-                key.append(None)
-                READERS[kind](value, key, numbers)
+        READERS[type(arrays[0])](arrays, key, pointers)
+        _read_numbers(scalars, key, numbers)
     except Exception:  # no reader, no plain number, an array that refuses: the full path says what
         return None
     return tuple(key), pointers, numbers
+
+
+def _read_numbers(scalars: Sequence[Any], key: list[Hashable], numbers: list[Any]) -> None:
+    """Append the kinds of numbers, as `Scalar` has them, or layouts; raise for what is not plain.
+
+    Plain are numbers whose rounding to FP32 changes neither kind nor sign, and device scalars.
+    """
+    for value in scalars:
+        kind = type(value)
+        if kind is int or kind is float:
+            if value == 1:
+                key.append("one")
+            else:
+                key.append("real" if _TINY < abs(value) < _HUGE else _zero(value))
+            numbers.append(value)
+        elif kind is complex:
+            key.append(_complex(value))
+            numbers += (value.real, value.imag)
+        else:
+            READERS[kind]((value,), key, numbers)
 
 
 def _zero(value: float) -> str:
@@ -248,8 +254,9 @@ def _agrees(spec: Spec, numbers: Sequence[Any], scalars: Mapping[str, Scalar]) -
     """Whether the numbers are of the kinds that were planned for: rounding can make a 1 of 1.1."""
     for value, scalar in zip(numbers, scalars.values(), strict=True):
         if scalar.operand is None:
-            alone = sign(spec, (), (value,), (), None)
-            if alone is None or alone[0][-1] != scalar.kind:
+            kinds: list[Hashable] = []
+            _read_numbers((value,), kinds, [])
+            if kinds != [scalar.kind]:
                 return False
     return True
 

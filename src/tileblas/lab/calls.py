@@ -269,7 +269,7 @@ def stages(problem: Problem) -> dict[str, Call]:
         pointers[known._output :] = (result()[1],)
         values = None  # never the tuple of the last call, since its result is a new one
     return {
-        "arrays": lambda: [READERS[type(array)](array, [], []) for array in arrays],
+        "arrays": lambda: READERS[type(arrays[0])](arrays, [], []),
         "key": partial(repeated.sign, spec, arrays, *rest),
         "lookup": partial(repeated.find, signature[0]),
         "stream": partial(known._current, known._device),
