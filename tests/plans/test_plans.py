@@ -190,6 +190,27 @@ def test_gemv_takes_the_layout_that_the_smaller_stride_tells():
     assert by_columns(np.broadcast_to(a[:, :1], (40, 60)))
 
 
+def test_gemv_numbers_blocks_of_columns_in_32_bits():
+    """Broadcast operands reach sizes at which blocks of two columns are too many."""
+    n = (1 << 32) - 1
+    a, x = virtual(np.float32, (1024, n), (1, 0)), virtual(np.float32, (n,), (0,))
+    launch = one("gemv", (a, x))
+    assert -(-n // dict(launch.constants)["BLOCK_N"]) + value(launch, "splits") < 2**31
+
+
+def test_gemv_lets_a_matrix_leave_l2_first_only_where_it_is_read_once():
+    def policy(a, x):
+        return dict(one("gemv", (a, x)).constants)["POLICY"]
+
+    x = virtual(np.float32, (8, 256), (256, 1))
+    assert policy(virtual(np.float32, (8, 512, 256), (512 * 256, 256, 1)), x) == "evict_first"
+    assert policy(virtual(np.float32, (512, 256), (256, 1)), x) == ""  # of all members of the batch
+    assert policy(virtual(np.float32, (512, 256), (0, 1)), x[0]) == ""
+    assert policy(virtual(np.float32, (1, 256), (0, 1)), x[0]) == "evict_first"
+    large = virtual(np.float32, (1 << 14, 1 << 14), (1 << 14, 1))
+    assert policy(large, virtual(np.float32, (1 << 14,), (1,))) == ""
+
+
 def test_gemv_keeps_wide_loads_of_the_matrix_beside_vectors_with_gaps():
     a, vector = np.empty((64, 64), np.float32), np.empty(128, np.float32)
     launch = one("gemv", (a, vector[::2], vector[1::2]), beta=REAL)

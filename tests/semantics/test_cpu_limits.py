@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import replace
 
 import numpy as np
@@ -48,6 +49,23 @@ def test_one_element_over_and_over_goes_in_parts(monkeypatch):
     with tb.backend("cpu"):
         got = tb.gemv(a, np.broadcast_to(2.0, 50), y, alpha=3, beta=5)
     np.testing.assert_array_equal(got, 6 * a.sum(-1) + 5)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
+def test_alpha_0_multiplies_whatever_the_blas_does(monkeypatch, dtype):
+    """OpenBLAS before 0.3.28 wrote zeros, as this stand-in for ?scal does."""
+
+    def writes_zeros(n, alpha, x, inc):
+        ctypes.memset(x.value, 0, n._obj.value * inc._obj.value)
+
+    monkeypatch.setattr(blas_pointers, "function", lambda *name: writes_zeros)
+    for alpha in (0, -0.0, 0j) if dtype.startswith("complex") else (0, -0.0):
+        for step in (1, -2):
+            x = np.full(10, np.inf, dtype)
+            with tb.backend("cpu"):
+                tb.scal(x[::step], alpha=alpha)
+            assert np.isnan(x[::step].real).all()
+            assert step == 1 or (x[::2].real == np.inf).all()  # the gaps
 
 
 def test_half_norms_go_in_parts(monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -103,23 +104,12 @@ _NUMBERS = 64  # 0-d results that are made at once
 
 
 def _torch_number_maker(like: Operand, dtype: DType) -> Maker:
-    """0-d results, many made at once: making one tensor by a call of torch takes as long as half a
-    launch, most of it to read the arguments.
+    """0-d results, of which many are made at once on the default stream, and for it.
 
-    torch's way to make many is to compute them: one small kernel, whose values are not used. They
-    are made on the default stream and for it, since a graph keeps the memory of its own stream.
+    Not on others, since a graph keeps the memory of its own stream.
     """
-    torch = sys.modules["torch"]
     one = _torch_maker(like, (), dtype)
-    kind, device = getattr(torch, dtype.name), like.array.device
-    ready: list[tuple[Any, int]] = []
-    models: list[Any] = []
-
-    def make_many() -> None:
-        with torch.inference_mode(False), torch.no_grad():
-            if not models:
-                models.extend(torch.zeros(_NUMBERS, dtype=kind, device=device).unbind())
-            ready.extend((number, number.data_ptr()) for number in torch._foreach_neg(models))
+    ready, make_many = _torch_numbers(like.array.device, dtype)
 
     def make(array: Any, handle: int) -> tuple[Any, int]:
         if not handle:
@@ -130,6 +120,36 @@ def _torch_number_maker(like: Operand, dtype: DType) -> Maker:
         return one(array, handle)
 
     return make
+
+
+@cache
+def _torch_numbers(
+    device: Any, dtype: DType
+) -> tuple[list[tuple[Any, int]], Callable[[], None]]:
+    """0-d tensors with their addresses, of all calls on a device, and what makes more of them.
+
+    Making one tensor by a call of torch takes as long as half a launch, most of it to read the
+    arguments. torch's way to make many is to compute them: one small kernel, whose values are not
+    used. Where memory has run out none are made; who then asks for one is told so.
+    """
+    torch = sys.modules["torch"]
+    kind = getattr(torch, dtype.name)
+    ready: list[tuple[Any, int]] = []
+    models: list[Any] = []
+
+    def make_many() -> None:
+        with torch.inference_mode(False), torch.no_grad():
+            try:
+                if not models:
+                    models.extend(torch.zeros(_NUMBERS, dtype=kind, device=device).unbind())
+                numbers = torch._foreach_neg(models)
+            except Exception as error:
+                if not is_out_of_memory(error):
+                    raise
+                return
+            ready.extend((number, number.data_ptr()) for number in numbers)
+
+    return ready, make_many
 
 
 def own_copy(operand: Operand, target: Stream | None) -> Operand:

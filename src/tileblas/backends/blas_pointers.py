@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
+import numpy as np
+
 from tileblas.core.call import View
 from tileblas.core.dtypes import DTYPES, DType
+from tileblas.core.operand import numpy_view
 
 BUFFER_ELEMENTS = 1 << 16  # elements of a vector that goes through a buffer at a time
 INT_MAX = 2**31 - 1  # the largest size, increment or leading dimension of SciPy's BLAS
@@ -129,6 +132,11 @@ def scal(alpha: complex, x: Vector) -> None:
     if x.dtype.is_complex and not isinstance(alpha, complex):
         for component in _components(x):
             scal(alpha, component)
+        return
+    if alpha == 0:  # OpenBLAS before 0.3.28, as in SciPy 1.13, writes zeros: 0 NaN has to be NaN
+        values = numpy_view(x.address, x.dtype, (x.n,), (x.inc,))
+        with np.errstate(invalid="ignore"):
+            values *= alpha
         return
     function(f"{x.dtype.letter}scal")(_int(x.n), _scalar(x.dtype, alpha), _at(x.base), _int(x.step))
 

@@ -110,7 +110,10 @@ def call(
     target = None if stream is None else streams.named(stream)
     signature = repeated.sign(spec, arrays, scalars, options, math)
     if signature is not None:
-        known = repeated.find(signature[0])
+        try:
+            known = repeated.find(signature[0])
+        except TypeError:  # an option that has no hash, so that it is no letter: refused below
+            known = None
         if known is not None:
             found = known.run(arrays, signature, target)
             if found is not None:

@@ -21,10 +21,12 @@ class Plan:
     """What `tileblas.plan` returns: `p()` repeats the call, `p(a, b, c)` makes it on other arrays.
 
     Options and numbers are those of the plan; a device scalar is read anew at each call. Arrays
-    must have the dtype, shape, strides and device that were planned for, be aligned to 16 bytes
-    where those were, and meet as little: BlasError otherwise, before anything is written. The plan
-    keeps its arrays alive. Any thread may call it; it runs on the stream that was named, else on
-    the one that is current at the call.
+    must be of the library and have the dtype, shape, strides and device that were planned for, be
+    aligned to 16 bytes where those were, and meet as little: BlasError otherwise, before anything
+    is written. The plan keeps its arrays alive; of those on a device `p()` asks nothing but whether
+    they are where they were, so one that is given another shape in place is used as planned. Any
+    thread may call it; it runs on the stream that was named, else on the one that is current at the
+    call.
     """
 
     def __init__(
@@ -55,8 +57,10 @@ class Plan:
             return
         # The plan's own, so that no other call changes the values that it had last.
         self._known = copy(known)
-        self._key, self._pointers, self._numbers = signature
-        self._addresses = [(ADDRESSES[type(array)], array) for array in self._arrays]
+        self._key, _, self._numbers = signature
+        on_device = [scalar for scalar in self._rest[0] if type(scalar) in ADDRESSES]
+        self._addresses = [(ADDRESSES[type(a)], a) for a in (*self._arrays, *on_device)]
+        self._pointers = [address(array) for address, array in self._addresses]
 
     def __call__(self, *arrays: Any) -> Any:
         known = self._known
@@ -64,7 +68,7 @@ class Plan:
             return self._in_full(arrays or self._arrays)
         if not arrays:
             pointers = [address(array) for address, array in self._addresses]
-            if pointers == self._pointers:
+            if pointers == self._pointers:  # those of device scalars follow, and are not looked at
                 found = known.run(self._arrays, (self._key, pointers, self._numbers), self._target)
                 return self._in_full(self._arrays) if found is None else found
             arrays = self._arrays  # one has been given other memory since: look at all again

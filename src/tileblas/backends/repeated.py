@@ -33,6 +33,9 @@ _REMEMBERED = 4096
 # Between these, a number's rounding to FP32 is neither 0 nor infinite.
 _TINY, _HUGE = 1e-30, 1e30
 
+# A number that FP32 rounds to 1 is no further from it than this.
+_HALF_ULP = 2.0**-24
+
 
 #: What decides the plan, the operands' addresses, the numbers (or addresses of device scalars).
 Signature = tuple[tuple[Hashable, ...], list[int], list[Any]]
@@ -86,7 +89,7 @@ def _zero(value: float) -> str:
 
 def _complex(value: complex) -> str:
     """The kind of a complex number; ValueError where rounding may change it, and for 0 and 1."""
-    if value == 1:
+    if value.imag == 0 and abs(value.real - 1) < _HALF_ULP:
         raise ValueError
     small = [part for part in (value.real, value.imag) if not _TINY < abs(part) < _HUGE]
     if len([_zero(part) for part in small]) == 2:

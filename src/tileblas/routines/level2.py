@@ -16,7 +16,7 @@ from tileblas.routines.binder import (
 )
 from tileblas.routines.launch import Launch
 from tileblas.tuning.model import ceil_div, choose_gemv
-from tileblas.tuning.table import Table
+from tileblas.tuning.table import Config, Table
 
 
 def plan_gemv(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...]:
@@ -31,12 +31,17 @@ def plan_gemv(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ..
     # y is small: neither it nor an x with gaps may cost A its wide loads.
     aligned = aligned and keeps_alignment((a, x) if x_unit else (a,))
     columns = lies_by_columns(a)
-    candidates = table.candidates("gemv", a.dtype.name, "col" if columns else "row")
+    candidates = [
+        config
+        for config in table.candidates("gemv", a.dtype.name, "col" if columns else "row")
+        if can_number_blocks(config, n)
+    ]
     config, splits = choose_gemv(
         candidates, m, n, prod(problem.batch), a.dtype.itemsize, table.multiprocessors
     )
     row_blocks = ceil_div(m, config["BLOCK_M"])
     moved = m * n * prod(problem.batch) * a.dtype.itemsize
+    passes_by = table.streams(moved) and not is_repeated(a)
 
     def make(binder: Binder, inner: int, count: int) -> Launch:
         binder.pointer("a", a)
@@ -67,7 +72,7 @@ def plan_gemv(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ..
         binder.constant("BETA_KIND", beta)
         binder.constant("BY_COLUMNS", columns)
         binder.constant("UNIT", a.strides[0 if columns else 1] == 1)
-        binder.constant("POLICY", "evict_first" if table.streams(moved) else "")
+        binder.constant("POLICY", "evict_first" if passes_by else "")
         for knob, value in config.knobs:
             binder.constant(knob, value)
         groups = count * row_blocks if splits > 1 else 0
@@ -91,6 +96,20 @@ def lies_by_columns(a: View) -> bool:
     """
     down, along = (abs(stride) or inf for stride in a.strides)
     return down < along
+
+
+def is_repeated(a: View) -> bool:
+    """Whether elements are read more than once, so that L2 had better keep them: A is broadcast."""
+    axes = zip(a.shape, a.strides, strict=True)
+    return 0 in a.batch or any(stride == 0 and size > 1 for size, stride in axes)
+
+
+def can_number_blocks(config: Config, n: int) -> bool:
+    """Whether 32 bits, in which the kernel numbers blocks of columns, hold a step beyond the last.
+
+    A step is the number of splits, of which there are never more than blocks.
+    """
+    return ceil_div(n, config["BLOCK_N"]) <= 2**30
 
 
 SPECS = (

@@ -170,9 +170,14 @@ class Lane:
         workers: list[Future] = []
         try:
             for _ in range(min(self._threads, len(pending))):
-                workers.append(self._pool.submit(self._run, work, pending))
+                workers.append(Future())
+                self._pool.submit(_fulfil, workers[-1], self._run, work, pending)
         except RuntimeError:  # no more threads: the process ends, or has too many
-            workers.append(_here(self._run, work, pending))
+            # The pool may have queued the work all the same, and another thread have begun it.
+            if workers[-1].cancel():
+                workers.pop()
+            workers.append(Future())
+            _fulfil(workers[-1], self._run, work, pending)
         return Transfer(pending, workers)
 
     def _run(self, work: Work, pending: deque[Chunk]) -> None:
@@ -240,14 +245,14 @@ class Lane:
                 on.wait(buffer.event)
 
 
-def _here(function: Callable[..., Any], *arguments: Any) -> Future:
-    """What the pool would have returned, after running the function in this thread."""
-    done: Future = Future()
+def _fulfil(promise: Future, function: Callable[..., Any], *arguments: Any) -> None:
+    """Call the function in this thread, unless the promise was cancelled, and keep what it gives."""
+    if not promise.set_running_or_notify_cancel():
+        return
     try:
-        done.set_result(function(*arguments))
+        promise.set_result(function(*arguments))
     except BaseException as error:
-        done.set_exception(error)
-    return done
+        promise.set_exception(error)
 
 
 def _next(pending: deque[Chunk]) -> Chunk | None:
@@ -298,9 +303,9 @@ _making = threading.Lock()
 
 def link(on: Driver, device: int) -> Link:
     """The link of a device, made at its first use. A forked child gets RuntimeError, as always."""
+    fork.check()
     found = _links.get((on, device))
     if found is None:
-        fork.check()
         with _making:
             found = _links.get((on, device)) or Link(on, device)
             _links[on, device] = found
