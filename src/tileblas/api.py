@@ -82,7 +82,8 @@ def plan(function: Callable[..., Any], /, *arrays: Any, **keywords: Any) -> Plan
 
     Takes what the routine takes and computes nothing. `p()` works on the arrays of the plan,
     `p(a, b, c)` on others of the same library, dtype, shape, strides and device; see `Plan`. Raises
-    what the routine raises for wrong arguments, and TypeError where `function` is no routine of tileblas.
+    what the routine raises for wrong arguments, and TypeError where `function` is no routine of
+    tileblas.
     """
     spec = _SPECS.get(function)
     if spec is None:

@@ -53,6 +53,17 @@ def test_an_array_whose_memory_has_moved_is_looked_at_again(machine):
     assert len(machine.queued) == 1
 
 
+def test_a_device_scalar_whose_memory_has_moved_is_looked_at_again(machine):
+    a, b, c = (machine.array(64, 64) for _ in range(3))
+    alpha = machine.array()
+    repeats = tb.plan(tb.gemm, a, b, c, alpha=alpha), tb.plan(tb.gemm, a, b, alpha=alpha)
+    for p in repeats:
+        for _ in range(3):
+            p()
+            assert machine.queued[-1].values[3:] == (alpha.data.ptr, 0)
+            alpha.data.ptr += 64
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -139,6 +139,27 @@ def test_one_made_by_rounding_does_not_stand_for_all_numbers(machine):
     assert machine.queued[-1].values == (*addresses(x), 3.0)
 
 
+def test_a_complex_one_made_by_rounding_never_takes_the_path_of_other_numbers(machine, in_full):
+    """As the number 1 it keeps an infinity that 1 + 0i would turn into NaN."""
+    x, y = (machine.array(100, dtype="complex64") for _ in range(2))
+    tb.axpy(x, y, alpha=2j)
+    for alpha in (1 + 2.0**-24 + 0j, 1 - 2.0**-25 + 0j):
+        tb.axpy(x, y, alpha=alpha)
+        assert machine.queued[-1].values[2:] == (1.0,)
+    tb.axpy(x, y, alpha=1 + 2.0**-23 + 0j)
+    assert machine.queued[-1].values[2:] == (1 + 2.0**-23, 0)
+    assert in_full == ["axpy"] * 3
+
+
+def test_an_option_without_a_hash_is_refused_by_name(machine):
+    a, b, c = (machine.array(64, 64) for _ in range(3))
+    for _ in range(2):
+        with pytest.raises(tb.BlasError, match=r"'trans_a' .*\['T'\]"):
+            tb.gemm(a, b, c, trans_a=["T"])
+        tb.gemm(a, b, c)
+    assert len(machine.queued) == 2
+
+
 def test_operands_that_have_come_to_meet_are_refused(machine, in_full):
     x, y = machine.array(100), machine.array(100)
     tb.axpy(x, y, alpha=2)

@@ -151,7 +151,7 @@ def vector(torch, n: int, inc: int):
 @pytest.mark.parametrize("sign", [1, -1], ids=["forwards", "backwards"])
 @pytest.mark.parametrize(("n", "inc"), [(1048600, 4096), (4, 1073741825), (32, 67108865)])
 def test_increments_that_take_offsets_past_2_31(torch, n, inc, sign):
-    need(torch, 18)
+    need(torch, 22)
     x, memory, values = vector(torch, n, sign * inc)
     dense = torch.arange(n, device="cuda") % 5 - 2.0
     torch.cuda.synchronize()
@@ -202,6 +202,23 @@ def test_gemv_of_a_matrix_of_more_than_2_31_elements(torch, trans, order):
     length = 65133 if trans == "N" else 35783
     found = tb.gemv(a, torch.ones(length, device="cuda"), trans=trans)
     assert (found == length).all()
+
+
+def test_gemv_with_more_than_2_31_columns(torch):
+    need(torch, 9)
+    a, x = (torch.zeros(2**31 + 3, dtype=torch.float16, device="cuda") for _ in range(2))
+    for place in (0, 2**31 - 1, 2**31, -1):
+        a[place], x[place] = 3, 2
+    assert tb.gemv(a[None, :], x).tolist() == [24]
+
+
+def test_gemv_with_more_than_2_31_rows(torch):
+    """Each row is one element: a column with a unit stride."""
+    need(torch, 9)
+    a = torch.zeros(2**31 + 3, dtype=torch.float16, device="cuda")
+    a[-1], a[2**31] = 3, 5
+    y = tb.gemv(a[:, None], torch.full((1,), 2.0, dtype=torch.float16, device="cuda"))
+    assert (y[-1].item(), y[2**31].item(), y[2**31 - 1].item()) == (6, 10, 0)
 
 
 @pytest.mark.parametrize("trans", ["N", "T"])

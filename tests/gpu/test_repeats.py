@@ -105,6 +105,13 @@ def test_after_a_call_that_gave_nan(streamed, form):
     assert different(streamed, results, expected) == []
 
 
+@each_form
+def test_members_of_a_batch_that_are_split_share_nothing(streamed, form):
+    """Their programs run side by side; each member has partial sums and a counter of its own."""
+    sample = Sample(form, batch=(3,), fill="random")
+    sample.check(streamed.get(sample.run(sample.put(streamed))))
+
+
 @pytest.mark.parametrize("form", GIVEN, ids=str)
 def test_a_first_call_equals_later_ones(streamed, form):
     """Nothing is tuned or tried on a user's output."""

@@ -185,6 +185,22 @@ def test_nan_wins_over_infinity(dtype, splits, places):
         assert np.isnan(nrm2(y, splits=splits, block=BLOCK))
 
 
+@each_dtype
+@each_split
+def test_exceptional_members_of_a_batch_leave_the_others_alone(dtype, splits):
+    x = random(np.random.default_rng(9), dtype, 2, 3, 150)
+    x[0, 1, 149], x[1, 0, 3] = np.nan, -np.inf
+    x[1, 2] = smallest(dtype)
+    found = nrm2(x, splits=splits, block=BLOCK)
+    ordinary = np.array([[True, False, True], [False, True, True]])
+    expected = norm(x)[ordinary]
+    relative = 154 * UNIT["float64"] + UNIT[dtype]
+    error = abs(wide(found[ordinary]) - expected)
+    assert np.all(error <= relative * expected + wide(smallest(dtype)))
+    assert np.isnan(found[0, 1])
+    assert found[1, 0] == np.inf
+
+
 @each_scaled
 def test_nan_wins_over_big_and_small_numbers(dtype):
     for other in (2.0**600, 2.0**-600):

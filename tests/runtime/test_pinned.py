@@ -248,6 +248,24 @@ def test_without_more_threads_the_callers_own_copies(on, monkeypatch):
     np.testing.assert_array_equal(to_host(array, on=on), BLOCK)
 
 
+def test_work_that_was_queued_without_a_thread_for_it_is_not_done_later(on, api, monkeypatch):
+    """The array may be gone by then, as the event is that says when the device is ready."""
+    queued = []
+
+    def no_thread(self, *work):
+        queued.append(work)
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(pinned.ThreadPoolExecutor, "submit", no_thread)
+    values = np.arange(5000.0)
+    np.testing.assert_array_equal(to_host(from_host(values, 0, 7, on=on), on=on), values)
+    api.calls.clear()
+    for function, *arguments in queued:
+        function(*arguments)
+    assert len(queued) == 2
+    assert api.calls == []
+
+
 def test_many_threads_at_once(on, api):
     api.lazy = True
     wrong: list[int] = []
@@ -284,6 +302,8 @@ def test_each_device_has_a_link_of_its_own(on):
 def test_a_child_that_lost_cuda_is_refused_at_once(on, monkeypatch):
     array = from_host(BLOCK, 0, 7, on=on)
     monkeypatch.setattr(fork_guard, "lost", True)
+    with pytest.raises(RuntimeError, match="fork"):
+        link(on, 0)
     with pytest.raises(RuntimeError, match="fork"):
         from_host(BLOCK, 0, 7, on=on)
     with pytest.raises(RuntimeError, match="fork"):

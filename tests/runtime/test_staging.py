@@ -7,6 +7,7 @@ import tileblas as tb
 from tileblas.arrays.ingest import ingest
 from tileblas.arrays.scalars import parse
 from tileblas.backends import staging
+from tileblas.core.dtypes import numpy_dtype
 from tileblas.core.operand import CONJ, HOST, NEG, c_strides, numpy_view
 from tileblas.lab import staged
 from tileblas.lab.cases import Case
@@ -30,7 +31,8 @@ def random(*shape, dtype="float64"):
 def on_host(array):
     """The NumPy view of an array of the stand-in, whose device memory is host memory."""
     dtype = ingest(array).dtype
-    return numpy_view(array.address, dtype, array.shape, array.strides, array)
+    view = numpy_view(array.address, dtype, array.shape, array.strides, array)
+    return view.view(numpy_dtype(dtype))
 
 
 class FakeGpu:
@@ -92,6 +94,16 @@ def stage(fake_driver, api, gpu, monkeypatch):
         staging.runner(gpu.call, spec, options, None)(operands, scalars, None)
 
     return run
+
+
+def test_the_negative_bit_of_bfloat16_flips_signs(stage):
+    """NumPy sees bfloat16 as integers, whose negatives are other numbers."""
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    x = np.array([1.5, -2.0, 0.0, 1e30], bfloat16)
+    y = np.full(4, 0.25, bfloat16)
+    expected = (0.25 - x.astype("float64")).astype(bfloat16)
+    stage("axpy", x, y, flags={"x": NEG})
+    np.testing.assert_array_equal(y, expected)
 
 
 LAYOUTS = {

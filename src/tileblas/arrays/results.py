@@ -123,9 +123,7 @@ def _torch_number_maker(like: Operand, dtype: DType) -> Maker:
 
 
 @cache
-def _torch_numbers(
-    device: Any, dtype: DType
-) -> tuple[list[tuple[Any, int]], Callable[[], None]]:
+def _torch_numbers(device: Any, dtype: DType) -> tuple[list[tuple[Any, int]], Callable[[], None]]:
     """0-d tensors with their addresses, of all calls on a device, and what makes more of them.
 
     Making one tensor by a call of torch takes as long as half a launch, most of it to read the

@@ -46,9 +46,19 @@ class Prepared:
 _memo: dict[tuple, Prepared] = {}
 _remembering = threading.Lock()
 
-# What is remembered may say "cuda", which a forked child cannot use.
+
+def _after_fork_in_child() -> None:
+    """Forget all: it may say "cuda", which a forked child cannot use.
+
+    Another thread of the parent may have held the lock; here it would never be released.
+    """
+    global _remembering
+    _remembering = threading.Lock()
+    _memo.clear()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_memo.clear)
+    os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 @dataclass(slots=True)

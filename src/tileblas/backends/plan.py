@@ -58,6 +58,7 @@ class Plan:
         # The plan's own, so that no other call changes the values that it had last.
         self._known = copy(known)
         self._key, _, self._numbers = signature
+        # Device scalars come last, where a signature has none: only whether they moved is asked.
         on_device = [scalar for scalar in self._rest[0] if type(scalar) in ADDRESSES]
         self._addresses = [(ADDRESSES[type(a)], a) for a in (*self._arrays, *on_device)]
         self._pointers = [address(array) for address, array in self._addresses]
@@ -68,7 +69,7 @@ class Plan:
             return self._in_full(arrays or self._arrays)
         if not arrays:
             pointers = [address(array) for address, array in self._addresses]
-            if pointers == self._pointers:  # those of device scalars follow, and are not looked at
+            if pointers == self._pointers:
                 found = known.run(self._arrays, (self._key, pointers, self._numbers), self._target)
                 return self._in_full(self._arrays) if found is None else found
             arrays = self._arrays  # one has been given other memory since: look at all again

@@ -89,7 +89,7 @@ def _zero(value: float) -> str:
 
 def _complex(value: complex) -> str:
     """The kind of a complex number; ValueError where rounding may change it, and for 0 and 1."""
-    if value.imag == 0 and abs(value.real - 1) < _HALF_ULP:
+    if value.imag == 0 and abs(value.real - 1) <= _HALF_ULP:
         raise ValueError
     small = [part for part in (value.real, value.imag) if not _TINY < abs(part) < _HUGE]
     if len([_zero(part) for part in small]) == 2:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tileblas.core.call import Scalar
-from tileblas.core.dtypes import DType
+from tileblas.core.dtypes import DTYPES, DType
 from tileblas.core.operand import CONJ, NEG, Operand, numpy_view
 from tileblas.core.spec import Arg, Spec
 
@@ -223,7 +223,14 @@ def _stored(operand: Operand) -> np.ndarray:
 
 def _copier(operand: Operand) -> Copy:
     """copy(target, source) through the lazy bits of a torch view."""
+    if operand.flags & NEG and operand.dtype is DTYPES["bfloat16"]:
+        return _negate_bfloat16
     return _COPIERS[operand.flags & (CONJ | NEG)]
+
+
+def _negate_bfloat16(target: np.ndarray, source: np.ndarray) -> None:
+    """target := -source of bfloat16, which is here as its bits: the sign is the highest one."""
+    np.bitwise_xor(source, np.uint16(1 << 15), out=target)
 
 
 _COPIERS: dict[int, Copy] = {

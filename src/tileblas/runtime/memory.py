@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tileblas.core.operand import c_strides
 from tileblas.runtime import dlpack, fork
 from tileblas.runtime.driver import LEGACY_STREAM, Driver, driver
 from tileblas.runtime.pinned import DIRECT_BYTES, Copy, Transfer, link
@@ -155,7 +156,7 @@ def empty(
     nbytes = math.prod(shape) * _ITEMSIZES[dtype]
     allocation = _Allocation(on or driver(), nbytes, device, stream, owner)
     return DeviceArray(
-        allocation, shape, strides or _c_strides(shape), dtype, device, stream or LEGACY_STREAM
+        allocation, shape, strides or c_strides(shape), dtype, device, stream or LEGACY_STREAM
     )
 
 
@@ -175,7 +176,7 @@ def empty_like(
     """
     axes = _outermost_first(array)
     strides = [0] * array.ndim
-    for axis, step in zip(axes, _c_strides(tuple(array.shape[i] for i in axes)), strict=True):
+    for axis, step in zip(axes, c_strides(tuple(array.shape[i] for i in axes)), strict=True):
         strides[axis] = step
     name = dtype or array.dtype.name
     return empty(array.shape, name, device, stream, owner, strides=tuple(strides), on=on)
@@ -318,11 +319,3 @@ def _host_like(array: DeviceArray) -> np.ndarray:
     axes = _axes_of(array)
     block = np.empty([array.shape[axis] for axis in axes], dtype)
     return block.transpose([axes.index(axis) for axis in range(array.ndim)])
-
-
-def _c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    strides, step = [], 1
-    for extent in reversed(shape):
-        strides.append(step)
-        step *= max(extent, 1)
-    return tuple(reversed(strides))

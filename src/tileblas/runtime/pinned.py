@@ -246,13 +246,14 @@ class Lane:
 
 
 def _fulfil(promise: Future, function: Callable[..., Any], *arguments: Any) -> None:
-    """Call the function in this thread, unless the promise was cancelled, and keep what it gives."""
+    """Call the function, unless the promise was cancelled, and keep what it gives or raises."""
     if not promise.set_running_or_notify_cancel():
         return
     try:
         promise.set_result(function(*arguments))
     except BaseException as error:
         promise.set_exception(error)
+        del promise  # else it and the error, whose traceback has this frame, keep each other alive
 
 
 def _next(pending: deque[Chunk]) -> Chunk | None:

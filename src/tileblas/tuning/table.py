@@ -17,9 +17,10 @@ class Config:
     """One way to run a kernel: its constexpr knobs, warps, pipeline stages.
 
     `rate` is what was measured in the limit of a large problem (TFLOP/s for gemm, GB/s for gemv,
-    else 0): the model weighs candidates by it. `per_processor` programs share a multiprocessor. `layout` is the
-    only one that the row is for, `math` the arithmetic: "ieee", or "fp64" for FP32 operands that
-    are multiplied and summed in FP64. `body` names a kernel that stands in for the usual one.
+    else 0): the model weighs candidates by it. `per_processor` programs share a multiprocessor.
+    `layout` is the only one that the row is for, `math` the arithmetic: "ieee", or "fp64" for FP32
+    operands that are multiplied and summed in FP64. `body` names a kernel that stands in for the
+    usual one.
     """
 
     knobs: tuple[tuple[str, int], ...]

@@ -1,0 +1,33 @@
+"""A forked child computes on the CPU, whatever threads of its parent were doing."""
+
+from __future__ import annotations
+
+import multiprocessing
+
+import numpy as np
+import pytest
+
+import tileblas as tb
+from tileblas.backends import dispatch
+
+if "fork" not in multiprocessing.get_all_start_methods():
+    pytest.skip("processes cannot be forked here", allow_module_level=True)
+
+
+def _dot(results) -> None:
+    with tb.backend("cpu"):
+        results.put(float(tb.dot(np.full(3, 2.0), np.full(3, 5.0))))
+
+
+def test_a_lock_that_a_thread_held_does_not_stop_the_child():
+    forking = multiprocessing.get_context("fork")
+    results = forking.SimpleQueue()
+    child = forking.Process(target=_dot, args=(results,))
+    with dispatch._remembering:
+        child.start()
+    child.join(timeout=60)
+    if child.is_alive():
+        child.kill()
+        child.join()
+    assert child.exitcode == 0
+    assert results.get() == 30
