@@ -87,5 +87,6 @@ def machine(monkeypatch):
     yield state
     dispatch._memo.clear()
     repeated._repeated.clear()
+    repeated._latest.clear()
     layouts.READERS.pop(Array, None)
     layouts.ADDRESSES.pop(Array, None)

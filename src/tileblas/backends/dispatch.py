@@ -120,10 +120,7 @@ def call(
     target = None if stream is None else streams.named(stream)
     signature = repeated.sign(spec, arrays, scalars, options, math)
     if signature is not None:
-        try:
-            known = repeated.find(signature[0])
-        except TypeError:  # an option that has no hash, so that it is no letter: refused below
-            known = None
+        known = repeated.find(signature[0])
         if known is not None:
             found = known.run(arrays, signature, target)
             if found is not None:

@@ -38,7 +38,7 @@ _HALF_ULP = 2.0**-24
 
 
 #: What decides the plan, the operands' addresses, the numbers (or addresses of device scalars).
-Signature = tuple[tuple[Hashable, ...], list[int], list[Any]]
+Signature = tuple[list[Hashable], list[int], list[Any]]
 
 
 def sign(
@@ -54,10 +54,11 @@ def sign(
     numbers: list[Any] = []
     try:
         READERS[type(arrays[0])](arrays, key, pointers)
-        _read_numbers(scalars, key, numbers)
+        if scalars:
+            _read_numbers(scalars, key, numbers)
     except Exception:  # no reader, no plain number, an array that refuses: the full path says what
         return None
-    return tuple(key), pointers, numbers
+    return key, pointers, numbers
 
 
 def _read_numbers(scalars: Sequence[Any], key: list[Hashable], numbers: list[Any]) -> None:
@@ -201,13 +202,28 @@ def _picker(indices: list[int]) -> Callable[[Sequence[int]], tuple[int, ...]]:
 
 
 _repeated: dict[tuple[Hashable, ...], Repeated] = {}
+# The last one of each routine, with its key: to compare takes half as long as to look up.
+_latest: dict[Hashable, tuple[list[Hashable], Repeated]] = {}
 _remembering = threading.Lock()
 
 # Launches are of the parent's driver, which a forked child cannot use.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_repeated.clear)
+    os.register_at_fork(after_in_child=_latest.clear)
 
-find = _repeated.get
+
+def find(key: list[Hashable]) -> Repeated | None:
+    """What is remembered of a key, if anything."""
+    latest = _latest.get(key[0])
+    if latest is not None and latest[0] == key:
+        return latest[1]
+    try:
+        known = _repeated.get(tuple(key))
+    except TypeError:  # an option that has no hash, so that it is no letter: the full path says so
+        return None
+    if known is not None:
+        _latest[key[0]] = key, known
+    return known
 
 
 def remember(
@@ -233,7 +249,7 @@ def remember(
     signature = sign(spec, *call)
     if signature is None or not _agrees(spec, call[1], scalars):
         return
-    key = signature[0]
+    key = tuple(signature[0])
     if key in _repeated:
         return
     output = first if result is not None else operands[spec.output]
