@@ -1,4 +1,7 @@
-"""The first call of each routine in this process: while its stream is held, or in a capture.
+"""The first call of each routine in this process: planned and its stream held, or in a capture.
+
+A kernel is loaded once in a process, for which the driver may wait until the device is idle; what
+has been planned is loaded.
 
     python first_calls.py stream|graph
 
@@ -18,10 +21,11 @@ from samples import FORMS, Form, Pending, Sample
 def on_a_held_stream(form: Form, library: Torch, gate: Gate) -> str:
     sample = Sample(form)
     pending, stream = Pending(sample, library), library.new_stream()
+    plan = sample.plan(pending.arrays)
     with library.using(stream):
         with gate.held(library.handle()) as hold:
             pending.write(library.handle())
-            found = sample.run(pending.arrays)
+            found = plan()
             waited = not hold.busy
         return "waited for the stream" if waited else judged(sample, library.get(found))
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from tileblas.runtime.driver import LEGACY_STREAM, driver
 
 #: Nanoseconds after which the kernel gives up, so that a call that waits for it fails, not hangs.
-PATIENCE = 60_000_000_000
+PATIENCE = 5_000_000_000
 
 # One thread reads a word of host memory until it is not zero. PTX needs no compiler in the tests.
 _PTX = b"""

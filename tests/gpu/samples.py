@@ -101,6 +101,11 @@ class Sample:
         """The call, with some of its scalars or options changed."""
         return getattr(tb, self.spec.name)(**{**arrays, **self.scalars, **changes})
 
+    def plan(self, arrays: Mapping[str, Any]) -> Any:
+        """The same call as a plan: its kernels are loaded, and nothing is computed."""
+        given = [arrays.get(name) for name in self.spec.argument_names]
+        return tb.plan(getattr(tb, self.spec.name), *given, **self.scalars)
+
     def check(self, found: np.ndarray) -> None:
         """Assert that a result, on the host, is that of the call."""
         compute = self.dtype.compute

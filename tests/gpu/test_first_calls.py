@@ -1,4 +1,4 @@
-"""The first calls of a process: none waits, and what the cache has is not compiled or imported."""
+"""The first calls of a process: planned ones do not wait, nothing in the cache is compiled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCRIPT = Path(__file__).with_name("first_calls.py")
 
 
 @pytest.mark.parametrize("where", ["stream", "graph"])
-def test_modules_load_while_the_stream_is_busy_or_captured(torch, where):
+def test_first_calls_on_a_busy_stream_and_in_a_capture(torch, where):
     done = subprocess.run(
         [sys.executable, str(SCRIPT), where], capture_output=True, text=True, check=False
     )

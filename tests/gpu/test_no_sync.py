@@ -44,11 +44,17 @@ def test_scalars_on_the_device(library, form, gate):
 
 
 @each_form
-def test_a_new_stream_and_shapes_never_seen(streamed, form, gate):
-    """Planning, a workspace of the stream's own and its zeroed counters need no wait either."""
-    sample = Sample(
-        form, sizes={d: 100_003 if d == "n" else 3 for d in ROUTINES[form.routine].dims}
+def test_a_new_stream_and_a_new_shape(streamed, form, gate):
+    """Planning, a workspace of the stream's own and its zeroed counters need no wait either.
+
+    Only kernels are loaded before: a like shape has been seen.
+    """
+    seen, sizes = (
+        {d: n if d == "n" else 3 for d in ROUTINES[form.routine].dims} for n in (100_003, 100_005)
     )
+    like = Sample(form, sizes=seen)
+    like.run(like.put(streamed))
+    sample = Sample(form, sizes=sizes)
     pending = Pending(sample, streamed)
     with streamed.using(streamed.new_stream()):
         with gate.held(streamed.handle()) as hold:

@@ -60,19 +60,6 @@ _exported: dict[int, tuple[Any, ...]] = {}
 _Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
-@_Function
-def _delete(tensor: int) -> None:
-    """Called by the consumer, on any thread: let go of the array."""
-    _exported.pop(tensor, None)
-
-
-@ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
-def _drop(capsule: int) -> None:
-    """Called when a capsule dies: a tensor that nobody took is deleted."""
-    if _is_valid(capsule, _NAME):
-        _exported.pop(_get_pointer(capsule, _NAME), None)
-
-
 # The capsule is passed as an address: in its destructor it is no longer an object to refer to.
 _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(
     ("PyCapsule_IsValid", ctypes.pythonapi)
@@ -80,11 +67,35 @@ _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(
 _get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
+
+
+# Consumers may delete tensors while the interpreter takes modules apart: what the two callbacks
+# need they hold themselves, as defaults, and they themselves outlive that.
+
+
+@_Function
+def _delete(tensor: int, forget: Any = _exported.pop) -> None:
+    """Called by the consumer, on any thread: let go of the array."""
+    forget(tensor, None)
+
+
+@ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+def _drop(
+    capsule: int,
+    forget: Any = _exported.pop,
+    is_valid: Any = _is_valid,
+    get_pointer: Any = _get_pointer,
+    name: bytes = _NAME,
+) -> None:
+    """Called when a capsule dies: a tensor that nobody took is deleted."""
+    if is_valid(capsule, name):
+        forget(get_pointer(capsule, name), None)
+
+
 _new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
     ("PyCapsule_New", ctypes.pythonapi)
 )
 
-# Consumers may delete tensors while the interpreter takes modules apart: these must outlive that.
 for _callback in (_delete, _drop):
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(_callback))
 

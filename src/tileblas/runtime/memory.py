@@ -33,8 +33,9 @@ class _Allocation:
         with on.current(device):
             self.address, self._pooled = on.allocate(max(nbytes, 1), device, stream)
 
-    def __del__(self) -> None:
-        if self.address and not fork.lost and not sys.is_finalizing():
+    def __del__(self, finalizing: Any = sys.is_finalizing) -> None:
+        # At the end of the process modules are taken apart, `sys` too: the driver frees all then.
+        if self.address and not finalizing() and not fork.lost:
             block = self.address, self._device, self._pooled, self._stream, self._owner
             _give_back(self._driver, block)
 
