@@ -105,12 +105,21 @@ def test_options_and_kinds_of_numbers_are_part_of_the_call(machine, in_full):
     assert in_full == ["gemm"] * len(calls)
 
 
+def test_complex_zeros_keep_their_sign(machine, in_full):
+    x, y = (machine.array(100, dtype="complex64") for _ in range(2))
+    for alpha in (complex(0.0, -1), complex(-0.0, -1), complex(0.0, -1), complex(-0.0, -1)):
+        tb.axpy(x, y, alpha=alpha)
+    assert in_full == ["axpy"] * 2  # one for each sign
+    signs = [math.copysign(1, q.values[2]) for q in machine.queued]
+    assert signs == [1, -1, 1, -1]
+
+
 def test_complex_numbers_bind_both_parts(machine, in_full):
     x, y = (machine.array(100, dtype="complex64") for _ in range(2))
-    for alpha in (2 + 3j, 4j, 2.5 - 1j):
+    for alpha in (2 + 3j, 4 + 5j, 2.5 - 1j):
         tb.axpy(x, y, alpha=alpha)
     assert in_full == ["axpy"]
-    assert [q.values[2:] for q in machine.queued] == [(2, 3), (0, 4), (2.5, -1)]
+    assert [q.values[2:] for q in machine.queued] == [(2, 3), (4, 5), (2.5, -1)]
     tb.axpy(x, y, alpha=2.0)  # real-typed: the parts are scaled separately, by another kernel
     assert in_full == ["axpy", "axpy"]
     assert machine.queued[-1].values[2:] == (2.0,)
@@ -142,7 +151,7 @@ def test_one_made_by_rounding_does_not_stand_for_all_numbers(machine):
 def test_a_complex_one_made_by_rounding_never_takes_the_path_of_other_numbers(machine, in_full):
     """As the number 1 it keeps an infinity that 1 + 0i would turn into NaN."""
     x, y = (machine.array(100, dtype="complex64") for _ in range(2))
-    tb.axpy(x, y, alpha=2j)
+    tb.axpy(x, y, alpha=2 + 0j)
     for alpha in (1 + 2.0**-24 + 0j, 1 - 2.0**-25 + 0j):
         tb.axpy(x, y, alpha=alpha)
         assert machine.queued[-1].values[2:] == (1.0,)

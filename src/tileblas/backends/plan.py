@@ -120,7 +120,7 @@ def _lies(operand: Operand) -> dict[str, Any]:
     """What a plan compares of an operand, by the name that a message has for it."""
     place = "the host" if operand.device == HOST else f"CUDA device {operand.device}"
     return {
-        "dtype": operand.dtype,
+        "dtype": operand.dtype or getattr(operand.array, "dtype", type(operand.array).__name__),
         "shape": operand.shape,
         "strides": operand.strides,
         "device": place,

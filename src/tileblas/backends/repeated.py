@@ -75,7 +75,7 @@ def _read_numbers(scalars: Sequence[Any], key: list[Hashable], numbers: list[Any
                 key.append("real" if _TINY < abs(value) < _HUGE else _zero(value))
             numbers.append(value)
         elif kind is complex:
-            key.append(_complex(value))
+            key += _complex(value)
             numbers += (value.real, value.imag)
         else:
             READERS[kind]((value,), key, numbers)
@@ -88,14 +88,18 @@ def _zero(value: float) -> str:
     raise ValueError
 
 
-def _complex(value: complex) -> str:
-    """The kind of a complex number; ValueError where rounding may change it, and for 0 and 1."""
+def _complex(value: complex) -> tuple[str, float, float]:
+    """The kind of a complex number, and the signs of parts that are 0, which are equal otherwise.
+
+    ValueError where rounding may change the kind, and for 0 and 1.
+    """
+    parts = value.real, value.imag
     if value.imag == 0 and abs(value.real - 1) <= _HALF_ULP:
         raise ValueError
-    small = [part for part in (value.real, value.imag) if not _TINY < abs(part) < _HUGE]
-    if len([_zero(part) for part in small]) == 2:
+    if value == 0 or not all(part == 0 or _TINY < abs(part) < _HUGE for part in parts):
         raise ValueError
-    return "complex"
+    re, im = (0 if part else math.copysign(1, part) for part in parts)
+    return "complex", re, im
 
 
 class Span(NamedTuple):
@@ -275,7 +279,7 @@ def _agrees(spec: Spec, numbers: Sequence[Any], scalars: Mapping[str, Scalar]) -
         if scalar.operand is None:
             kinds: list[Hashable] = []
             _read_numbers((value,), kinds, [])
-            if kinds != [scalar.kind]:
+            if kinds[0] != scalar.kind:
                 return False
     return True
 

@@ -41,7 +41,8 @@ def plan_gemv(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ..
     )
     row_blocks = ceil_div(m, config["BLOCK_M"])
     moved = m * n * prod(problem.batch) * a.dtype.itemsize
-    passes_by = table.streams(moved) and not is_repeated(a)
+    # Copies into shared memory, as in a pipelined loop, take no such hint.
+    passes_by = table.streams(moved) and not is_repeated(a) and config["STAGES"] == 1
 
     def make(binder: Binder, inner: int, count: int) -> Launch:
         binder.pointer("a", a)
