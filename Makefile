@@ -67,7 +67,7 @@ test-interpret: $(READY)
 
 test-next: .venv-next/installed
 	@echo "== tests: a newer Triton and the current NumPy, interpreter"
-	$(INTERPRET) .venv-next/bin/python $(PYTEST) -m interpret
+	$(INTERPRET) .venv-next/bin/python $(PYTEST) -m "interpret and not slow"
 	@echo "== tests: a newer Triton and the current NumPy, compiling"
 	.venv-next/bin/python $(PYTEST) -m compile
 

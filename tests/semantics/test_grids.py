@@ -26,6 +26,7 @@ def failures(cases, library=None, every_poison=True):
     return lines
 
 
+@pytest.mark.slow  # in the interpreter
 @each_row
 def test_every_case_of_the_backends_grid(backend, routine, dtype):
     name = runner.GRIDS[backend]
