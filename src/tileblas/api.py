@@ -39,37 +39,37 @@ _GEMV, _GEMM = ROUTINES["gemv"], ROUTINES["gemm"]
 
 @_public(_DOT)
 def dot(x, y, *, stream=None):
-    return call(_DOT, (x, y), stream=stream)
+    return call(_DOT, (x, y), (), (), None, stream)
 
 
 @_public(_DOTC)
 def dotc(x, y, *, stream=None):
-    return call(_DOTC, (x, y), stream=stream)
+    return call(_DOTC, (x, y), (), (), None, stream)
 
 
 @_public(_DOTU)
 def dotu(x, y, *, stream=None):
-    return call(_DOTU, (x, y), stream=stream)
+    return call(_DOTU, (x, y), (), (), None, stream)
 
 
 @_public(_NRM2)
 def nrm2(x, *, stream=None):
-    return call(_NRM2, (x,), stream=stream)
+    return call(_NRM2, (x,), (), (), None, stream)
 
 
 @_public(_SCAL)
 def scal(x, *, alpha, stream=None):
-    return call(_SCAL, (x,), (alpha,), stream=stream)
+    return call(_SCAL, (x,), (alpha,), (), None, stream)
 
 
 @_public(_AXPY)
 def axpy(x, y, *, alpha=1, stream=None):
-    return call(_AXPY, (x, y), (alpha,), stream=stream)
+    return call(_AXPY, (x, y), (alpha,), (), None, stream)
 
 
 @_public(_GEMV)
 def gemv(a, x, y=None, *, alpha=1, beta=0, trans="N", stream=None):
-    return call(_GEMV, (a, x, y), (alpha, beta), (trans,), stream=stream)
+    return call(_GEMV, (a, x, y), (alpha, beta), (trans,), None, stream)
 
 
 @_public(_GEMM)

@@ -131,16 +131,18 @@ def _torch_numbers(device: Any, dtype: DType) -> tuple[list[tuple[Any, int]], Ca
     used. Where memory has run out none are made; who then asks for one is told so.
     """
     torch = sys.modules["torch"]
-    kind = getattr(torch, dtype.name)
+    kind, compute = getattr(torch, dtype.name), getattr(torch, "_foreach_neg", None)
     ready: list[tuple[Any, int]] = []
     models: list[Any] = []
 
     def make_many() -> None:
+        if compute is None:  # torch promises no such function
+            return
         with torch.inference_mode(False), torch.no_grad():
             try:
                 if not models:
                     models.extend(torch.zeros(_NUMBERS, dtype=kind, device=device).unbind())
-                numbers = torch._foreach_neg(models)
+                numbers = compute(models)
             except Exception as error:
                 if not is_out_of_memory(error):
                     raise

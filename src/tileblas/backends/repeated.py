@@ -38,7 +38,7 @@ _HALF_ULP = 2.0**-24
 
 
 #: What decides the plan, the operands' addresses, the numbers (or addresses of device scalars).
-Signature = tuple[list[Hashable], list[int], list[Any]]
+Signature = tuple[list[Hashable], list[int], Sequence[Any]]
 
 
 def sign(
@@ -51,34 +51,45 @@ def sign(
     """The signature of a call; None where an array or a number is not of the plain kind."""
     key: list[Hashable] = [spec.name, options, math_name]
     pointers: list[int] = []
-    numbers: list[Any] = []
     try:
         READERS[type(arrays[0])](arrays, key, pointers)
-        if scalars:
-            _read_numbers(scalars, key, numbers)
+        numbers = _read_numbers(scalars, key) if scalars else ()
     except Exception:  # no reader, no plain number, an array that refuses: the full path says what
         return None
     return key, pointers, numbers
 
 
-def _read_numbers(scalars: Sequence[Any], key: list[Hashable], numbers: list[Any]) -> None:
-    """Append the kinds of numbers, as `Scalar` has them, or layouts; raise for what is not plain.
+def _read_numbers(scalars: Sequence[Any], key: list[Hashable]) -> Sequence[Any]:
+    """Append the kinds of numbers, as `Scalar` has them, or layouts; return what launches take.
 
-    Plain are numbers whose rounding to FP32 changes neither kind nor sign, and device scalars.
+    Raises for what is not plain. Plain are numbers whose rounding to FP32 changes neither kind nor
+    sign, and device scalars.
     """
+    known = len(key)
     for value in scalars:
         kind = type(value)
-        if kind is int or kind is float:
-            if value == 1:
-                key.append("one")
-            else:
-                key.append("real" if _TINY < abs(value) < _HUGE else _zero(value))
-            numbers.append(value)
-        elif kind is complex:
+        if kind is not int and kind is not float:
+            del key[known:]
+            return _read_any_numbers(scalars, key)
+        if value == 1:
+            key.append("one")
+        else:
+            key.append("real" if _TINY < abs(value) < _HUGE else _zero(value))
+    return scalars
+
+
+def _read_any_numbers(scalars: Sequence[Any], key: list[Hashable]) -> Sequence[Any]:
+    """The same where some are complex, of which launches take the parts, or on the device."""
+    numbers: list[Any] = []
+    for value in scalars:
+        if type(value) is complex:
             key += _complex(value)
             numbers += (value.real, value.imag)
+        elif type(value) in (int, float):
+            numbers += _read_numbers((value,), key)
         else:
-            READERS[kind]((value,), key, numbers)
+            READERS[type(value)]((value,), key, numbers)
+    return tuple(numbers)
 
 
 def _zero(value: float) -> str:
@@ -144,7 +155,7 @@ class Repeated:
         self._pick = _picker([names.index(slot) for slot in slots])
         self._written, self._others = written, others
         self._made = made
-        self._last: tuple[list[int], list[Any], tuple[Any, ...]] | None = None
+        self._last: tuple[list[int], Sequence[Any], tuple[Any, ...]] | None = None
 
     def run(
         self,
@@ -163,7 +174,10 @@ class Repeated:
             return None
         if self._made is not None:
             result, address = self._made(arrays[0], handle)
-            pointers[self._output :] = (address,)
+            if self._output < len(pointers):
+                pointers[self._output] = address  # of one that could have been given
+            else:
+                pointers.append(address)
             values = (*self._pick(pointers), *numbers)
         else:
             result = arrays[self._output]
@@ -179,7 +193,7 @@ class Repeated:
             queue(handle, owner, values)
         return result
 
-    def _meets(self, pointers: list[int], numbers: list[Any]) -> bool:
+    def _meets(self, pointers: list[int], numbers: Sequence[Any]) -> bool:
         """Whether the addresses of the output and of another operand meet."""
         start = pointers[self._output] + self._written.low
         end = pointers[self._output] + self._written.high
@@ -278,7 +292,7 @@ def _agrees(spec: Spec, numbers: Sequence[Any], scalars: Mapping[str, Scalar]) -
     for value, scalar in zip(numbers, scalars.values(), strict=True):
         if scalar.operand is None:
             kinds: list[Hashable] = []
-            _read_numbers((value,), kinds, [])
+            _read_numbers((value,), kinds)
             if kinds[0] != scalar.kind:
                 return False
     return True
