@@ -13,7 +13,7 @@
 #   ENV=active         use the packages that this Python has, install nothing
 #   CUDA=12            for drivers older than CUDA 13
 #   JOBS=8             test processes at a time, 2 by default
-#   STAGES="pytest sanitizer"   parts of test-gpu or bench-gpu; tests/gpu/lane.py lists them
+#   STAGES="graphs sanitizer"   parts of test-gpu or bench-gpu; tests/gpu/lane.py lists them
 
 PYTHON ?= python3
 ENV    ?= .venv

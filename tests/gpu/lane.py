@@ -110,21 +110,19 @@ def _bench(*words: str) -> Stage:
     return Stage((*TILEBLAS, "bench", "--backend", "cuda", "--csv", "results", *words), by_status)
 
 
-def _file(name: str) -> str:
-    return str(HERE / name)
-
-
-_APART = ("test_large.py", "test_sanitizer.py")
+#: A stage for each file of tests here, by its subject.
+_SUBJECTS = {
+    path.stem.removeprefix("test_").replace("_", "-"): path
+    for path in sorted(HERE.glob("test_*.py"))
+}
 
 STAGES: dict[str, Stage] = {
     "compile": Stage((*TILEBLAS, "compile", "--check"), by_status),
     "check-torch": _check("torch"),
     "check-cupy": _check("cupy"),
     "check-numpy": _check("numpy"),
-    "pytest": _pytest(*(f"--ignore={_file(name)}" for name in _APART)),
-    "large": _pytest(_file("test_large.py")),
-    "sanitizer": _pytest(_file("test_sanitizer.py")),
-    "devices": _pytest(_file("test_devices.py")),
+    **{subject: _pytest(str(path)) for subject, path in _SUBJECTS.items()},
+    "elsewhere": _pytest(f"--ignore={HERE}"),  # the GPU tests of other folders
     "bench": _bench(),
     "bench-baseline": _bench("--list", "baseline"),
     "bench-calls": _bench("--calls"),
@@ -137,9 +135,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "check-torch",
         "check-cupy",
         "check-numpy",
-        "pytest",  # test_devices.py among them, which skips itself where there is one device
-        "large",
-        "sanitizer",
+        *_SUBJECTS,  # "devices" skips itself where there is one
+        "elsewhere",
     ),
     "bench": ("compile", "bench", "bench-baseline", "bench-calls", "bench-staged"),
 }

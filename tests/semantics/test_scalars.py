@@ -159,6 +159,16 @@ def test_alpha_zero_multiplies_in_scal(backend, dtype, alpha):
     assert (got[::2] == 0).all()
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("alpha", [0, 0.0, -0.0, -1e-60])
+def test_a_zero_alpha_gives_scal_the_sign_of_the_product(cpu, dtype, alpha):
+    """-1e-60 is -0 in float32. Not in the interpreter, whose tl.full makes 0 of a number -0."""
+    for x in (1, -1):
+        found = float(scal1(alpha, dtype, x))
+        assert abs(found) <= 1e-60
+        assert np.signbit(found) == (np.signbit(float(alpha)) != (x < 0))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("alpha", [1, 1.0, np.float32(1), np.array(1.0)])
 def test_alpha_one_leaves_scal_alone(backend, dtype, alpha):

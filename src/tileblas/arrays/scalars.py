@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import numbers
 from typing import Any
 
@@ -29,7 +30,7 @@ def parse(spec: Spec, name: str, value: Any, dtype: DType, device: int) -> Scala
         if value == 1:
             return _ONE
         if value == 0:
-            return _ZERO
+            return _zero(value)
     elif is_array(value):
         operand = _ingest(spec, name, value)
         if operand.device != HOST:
@@ -41,6 +42,11 @@ def parse(spec: Spec, name: str, value: Any, dtype: DType, device: int) -> Scala
         what = "must be a number or a 0-d array of the operands' device"
         raise TypeError(_named(spec, name, f"{what}, got {kind.__name__}"))
     return _host_scalar(spec, name, value, dtype)
+
+
+def _zero(value: float) -> Scalar:
+    """0 or -0: scal gives its elements the sign of the product."""
+    return Scalar("zero", value) if math.copysign(1, value) < 0 else _ZERO
 
 
 def _ingest(spec: Spec, name: str, value: Any) -> Operand:
@@ -79,7 +85,7 @@ def _host_scalar(spec: Spec, name: str, value: numbers.Complex, dtype: DType) ->
         message = f"is {value}, beyond every floating-point number"
         raise BlasError(spec.name, name, message, spec.position(name)) from error
     if rounded == 0:
-        return _ZERO
+        return _zero(rounded.real) if kind == "real" else _ZERO
     return _ONE if rounded == 1 else Scalar(kind, rounded)
 
 

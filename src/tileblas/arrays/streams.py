@@ -117,7 +117,13 @@ def _let_go() -> None:
     """Drop what passed events no longer need."""
     done = []  # dropped outside the lock: it may free memory, which may run anything
     with _holding:
-        while _held and driver().reached(_held[0][0]):
+        while _held:
+            try:
+                if not driver().reached(_held[0][0]):
+                    break
+            except BaseException:
+                done.append(_held.pop(0))  # its error is told once
+                raise
             done.append(_held.pop(0))
 
 
