@@ -62,6 +62,7 @@ class Plan:
         on_device = [scalar for scalar in self._rest[0] if type(scalar) in ADDRESSES]
         self._addresses = [(ADDRESSES[type(a)], a) for a in (*self._arrays, *on_device)]
         self._pointers = [address(array) for address, array in self._addresses]
+        self._values = known.values(self._pointers, self._numbers)
 
     def __call__(self, *arrays: Any) -> Any:
         known = self._known
@@ -70,6 +71,9 @@ class Plan:
         if not arrays:
             pointers = [address(array) for address, array in self._addresses]
             if pointers == self._pointers:
+                values = self._values
+                if values is not None and known.again(values, self._target):
+                    return self._arrays[self._spec.output]
                 found = known.run(self._arrays, (self._key, pointers, self._numbers), self._target)
                 return self._in_full(self._arrays) if found is None else found
             arrays = self._arrays  # one has been given other memory since: look at all again

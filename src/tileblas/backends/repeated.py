@@ -193,6 +193,21 @@ class Repeated:
             queue(handle, owner, values)
         return result
 
+    def values(self, pointers: list[int], numbers: Sequence[Any]) -> tuple[Any, ...] | None:
+        """What `again` queues; None where a call makes its result, or the output meets others."""
+        if self._made is not None or self._meets(pointers, numbers):
+            return None
+        return (*self._pick(pointers), *numbers)
+
+    def again(self, values: tuple[Any, ...], target: Stream | None) -> bool:
+        """Queue the launches with these values; False where `target` is not the current stream."""
+        handle, owner = self._current(self._device)
+        if target is not None and target.handle != handle:
+            return False
+        for queue in self._queues:
+            queue(handle, owner, values)
+        return True
+
     def _meets(self, pointers: list[int], numbers: Sequence[Any]) -> bool:
         """Whether the addresses of the output and of another operand meet."""
         start = pointers[self._output] + self._written.low
