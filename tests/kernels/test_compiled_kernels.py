@@ -194,6 +194,8 @@ def test_gemv_loops_load_the_matrix_wide_and_do_not_spill(dtype, layout):
 @pytest.mark.parametrize("unit", [True, False], ids=["unit", "gaps"])
 def test_gemv_puts_the_threads_of_a_warp_along_the_smaller_stride(dtype, unit):
     """Where Triton sees no contiguity it takes the first axis, so tiles by rows are transposed."""
+    if not unit and VERSION >= (3, 7):
+        pytest.skip("the order of threads without contiguity is that of Triton 3.6")
     parts = 2 if dtype.startswith("complex") else 1
     for layout, blocks in (("row", (16, 128)), ("col", (128, 16))):
         constants = gemv_constants(dtype, layout, blocks, unit=unit)
