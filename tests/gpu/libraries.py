@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import importlib
 import warnings
+from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -37,8 +38,14 @@ def handle(stream: Any) -> int:
     return streams.named(stream).handle
 
 
-class Library:
-    """Arrays in device memory of our own, shown as the subclass says."""
+def own_on_host(array: DeviceArray) -> np.ndarray:
+    """The elements of an array of our own on the host, once all work on them is done."""
+    host = memory.to_host(array)
+    return host.view(numpy_dtype(DTYPES["bfloat16"])) if array.dtype == "bfloat16" else host
+
+
+class Library(ABC):
+    """A library of arrays on device 0; by default without streams, on the legacy one."""
 
     name: str
     package = "numpy"
@@ -48,27 +55,21 @@ class Library:
     def __init__(self) -> None:
         self.module = _import(self.package)
 
+    @abstractmethod
     def put(self, host: np.ndarray) -> Any:
         """An array of this library with the host's elements."""
-        stored = host.view(np.uint16) if host.dtype.name == "bfloat16" else host
-        return self.wrap(memory.from_host(stored, 0, LEGACY_STREAM, host.dtype.name))
 
+    @abstractmethod
     def blank(self, shape: tuple[int, ...], dtype: str) -> Any:
         """An array whose elements do not matter, made without temporaries."""
-        return self.wrap(memory.empty(shape, dtype, 0, LEGACY_STREAM))
 
-    def wrap(self, array: DeviceArray) -> Any:
-        raise NotImplementedError
-
+    @abstractmethod
     def get(self, array: Any) -> np.ndarray:
         """The elements on the host, once all work on them is done."""
-        own = array if isinstance(array, DeviceArray) else array.array
-        host = memory.to_host(own)
-        return host.view(numpy_dtype(DTYPES["bfloat16"])) if own.dtype == "bfloat16" else host
 
+    @abstractmethod
     def made(self, found: Any) -> bool:
         """Whether a new result is of the kind that this library's callers get."""
-        return isinstance(found, DeviceArray)
 
     def handle(self) -> int:
         """The stream on which a call on this library's arrays runs now."""
@@ -106,7 +107,28 @@ class Exporter:
         return self.array.__dlpack_device__()
 
 
-class CudaInterface(Library):
+class OwnMemory(Library):
+    """Device memory of our own, shown as the subclass says; new results are not wrapped."""
+
+    @abstractmethod
+    def wrap(self, array: DeviceArray) -> Any:
+        """What the caller passes in place of the array."""
+
+    def put(self, host):
+        stored = host.view(np.uint16) if host.dtype.name == "bfloat16" else host
+        return self.wrap(memory.from_host(stored, 0, LEGACY_STREAM, host.dtype.name))
+
+    def blank(self, shape, dtype):
+        return self.wrap(memory.empty(shape, dtype, 0, LEGACY_STREAM))
+
+    def get(self, array):
+        return own_on_host(array if isinstance(array, DeviceArray) else array.array)
+
+    def made(self, found):
+        return isinstance(found, DeviceArray)
+
+
+class CudaInterface(OwnMemory):
     name = "cuda-array-interface"
     dtypes = EVERY_DTYPE - {"bfloat16"}
 
@@ -114,7 +136,7 @@ class CudaInterface(Library):
         return Bare(array)
 
 
-class DLPack(Library):
+class DLPack(OwnMemory):
     name = "dlpack"
 
     def wrap(self, array):
@@ -139,11 +161,11 @@ class Numba(Library):
         return self.module.device_array(shape, dtype)
 
     def get(self, array):
-        return super().get(array) if isinstance(array, DeviceArray) else array.copy_to_host()
+        return own_on_host(array) if isinstance(array, DeviceArray) else array.copy_to_host()
 
     def made(self, found):
         seen = self.module.as_cuda_array(found)
-        return super().made(found) and seen.device_ctypes_pointer.value == found.address
+        return isinstance(found, DeviceArray) and seen.device_ctypes_pointer.value == found.address
 
 
 class Jax(Library):
@@ -171,16 +193,17 @@ class Jax(Library):
 class StreamLibrary(Library):
     """A library that has a current stream."""
 
+    @abstractmethod
     def new_stream(self) -> Any:
-        raise NotImplementedError
+        """A new stream, which does not wait for the legacy one."""
 
+    @abstractmethod
     def using(self, stream: Any) -> AbstractContextManager:
         """Inside, `stream` is the current stream of this thread."""
-        raise NotImplementedError
 
+    @abstractmethod
     def copy(self, array: Any) -> Any:
         """The same elements in memory of their own, in the order of the current stream."""
-        raise NotImplementedError
 
 
 class Torch(StreamLibrary):
