@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -61,6 +62,48 @@ def test_each_foreign_producer_is_waited_for_once(driver):
 
 def test_producers_wait_before_they_reuse_what_is_read(driver):
     streams.hold(Stream(7), [operand(8), operand(7)])
+    assert driver.waits == [(7, 8)]
+
+
+class TorchStream:
+    """Stands in for torch.cuda.Stream, which torch keeps for good."""
+
+
+class ExternalStream(TorchStream):
+    """Stands in for torch.cuda.ExternalStream, whose owner may destroy it."""
+
+
+class Tensor:
+    def __init__(self):
+        self.recorded: list[object] = []
+
+    def record_stream(self, stream):
+        self.recorded.append(stream)
+
+
+@pytest.fixture
+def torch(monkeypatch):
+    cuda = SimpleNamespace(Stream=TorchStream, ExternalStream=ExternalStream)
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+
+
+def tensor_operand(stream) -> Operand:
+    return operand(stream)._replace(library="torch", array=Tensor())
+
+
+def test_torch_is_told_of_a_stream_of_its_own(driver, torch):
+    there, elsewhere, owner = tensor_operand(7), tensor_operand(8), TorchStream()
+    streams.hold(Stream(7, owner), [there, elsewhere])
+    assert (there.array.recorded, elsewhere.array.recorded) == ([], [owner])
+    assert driver.waits == []
+
+
+@pytest.mark.parametrize("owner", [None, object(), ExternalStream()])
+def test_torch_is_told_of_no_stream_that_may_be_destroyed(driver, torch, owner):
+    """It would record an event there when the memory is freed, and the process would end."""
+    used = tensor_operand(8)
+    streams.hold(Stream(7, owner), [used])
+    assert used.array.recorded == []
     assert driver.waits == [(7, 8)]
 
 

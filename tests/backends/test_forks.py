@@ -9,6 +9,7 @@ import pytest
 
 import tileblas as tb
 from tileblas.backends import dispatch
+from tileblas.runtime import fork
 
 if "fork" not in multiprocessing.get_all_start_methods():
     pytest.skip("processes cannot be forked here", allow_module_level=True)
@@ -31,3 +32,19 @@ def test_a_lock_that_a_thread_held_does_not_stop_the_child():
         child.join()
     assert child.exitcode == 0
     assert results.get() == 30
+
+
+class DeviceExport:
+    """An array on a device, whose exporter does not return in a forked child."""
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def __dlpack__(self, **options):
+        pytest.fail("the exporter was asked")
+
+
+def test_an_array_on_a_device_is_refused_before_its_library_is_asked(monkeypatch):
+    monkeypatch.setattr(fork, "lost", True)
+    with pytest.raises(RuntimeError, match="initialised before fork"):
+        tb.dot(DeviceExport(), DeviceExport())

@@ -56,7 +56,8 @@ class Hold:
     @property
     def busy(self) -> bool:
         """Whether the stream has been occupied from the start until now."""
-        (code,) = driver().api.cuStreamQuery(self._stream)
+        with driver().current(0):  # the legacy stream is that of the current context
+            (code,) = driver().api.cuStreamQuery(self._stream)
         gave_up = self._words[1]
         return not gave_up and code == driver().api.CUresult.CUDA_ERROR_NOT_READY
 

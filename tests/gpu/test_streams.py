@@ -140,6 +140,16 @@ def test_torch_does_not_reuse_what_another_stream_reads(torch, form, gate):
     assert all(array.isnan().all() for array in junk)
 
 
+def test_a_stream_may_end_before_the_arrays_that_it_read(torch, cupy):
+    """torch must not be told of it: it would record an event there as it frees the arrays."""
+    x, stream = torch.ones(1000, device="cuda"), cupy.cuda.Stream(non_blocking=True)
+    found = tb.dot(x, x, stream=stream)
+    stream.synchronize()
+    del stream
+    del x
+    assert found.item() == 1000
+
+
 @with_inputs
 def test_cupy_does_not_reuse_what_another_stream_reads(cupy, form, gate):
     """CuPy's stream, in whose order its memory is used again, waits for the call's."""

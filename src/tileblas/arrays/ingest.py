@@ -11,6 +11,7 @@ import numpy as np
 
 from tileblas.core.dtypes import lookup
 from tileblas.core.operand import CONJ, HOST, NEG, READONLY, Operand, c_strides
+from tileblas.runtime import fork
 
 LEGACY_STREAM = 1  # the legacy default stream in the numbering of DLPack and the CUDA interface
 _DLPACK_CPU, _DLPACK_CUDA, _DLPACK_CUDA_HOST, _DLPACK_MANAGED = 1, 2, 3, 13
@@ -196,6 +197,7 @@ def _dlpack(array: Any) -> Operand:
         return _numpy(view)._replace(library="dlpack", array=array, keep=view)
     if kind not in (_DLPACK_CUDA, _DLPACK_MANAGED):
         raise TypeError(f"DLPack device type {int(kind)} is neither CPU nor CUDA memory")
+    fork.check()  # in a forked child an exporter may wait for good, or abort, as JAX does
     from cuda.core.utils import StridedMemoryView
 
     view = StridedMemoryView(array, stream_ptr=LEGACY_STREAM)

@@ -88,17 +88,16 @@ def order_after(stream: Stream, operands: Iterable[Operand]) -> None:
 def hold(stream: Stream, operands: Iterable[Operand]) -> None:
     """Keep the operands' memory from being reused before the work now in `stream` has read it.
 
-    torch's allocator is told. The stream of another library waits, on the device, before it goes
-    on. Views of JAX and DLPack memory, whose owner's stream nobody knows, are kept alive until an
-    event passes.
+    torch's allocator is told of a stream of torch's own. In all other cases the stream of the
+    operand's library waits, on the device, before it goes on. Views of JAX and DLPack memory, whose
+    owner's stream nobody knows, are kept alive until an event passes.
     """
     operands = list(operands)
+    told = _is_torch_stream(stream)
     for operand in operands:
-        if operand.library == "torch" and current(operand).handle != stream.handle:
-            torch = sys.modules["torch"]
-            foreign = torch.cuda.ExternalStream(stream.handle, device=operand.device)
-            operand.array.record_stream(foreign)
-    foreign = [operand for operand in operands if operand.library != "torch"]
+        if told and operand.library == "torch" and current(operand).handle != stream.handle:
+            operand.array.record_stream(stream.owner)
+    foreign = [operand for operand in operands if not (told and operand.library == "torch")]
     for producer in _others(stream, foreign):
         if _may_order(stream, producer):
             driver().record_wait(stream.handle, producer.handle)
@@ -106,6 +105,19 @@ def hold(stream: Stream, operands: Iterable[Operand]) -> None:
     _let_go()
     if views and not driver().capturing(stream.handle):
         _held.append((driver().mark(stream.handle, operands[0].device), views))
+
+
+def _is_torch_stream(stream: Stream) -> bool:
+    """Whether torch made the stream, and so keeps it for good.
+
+    When memory that was recorded on a stream is freed, torch records an event there. Where the
+    stream has been destroyed in the meantime, that ends the process.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return False
+    own, foreign = torch.cuda.Stream, torch.cuda.ExternalStream
+    return isinstance(stream.owner, own) and not isinstance(stream.owner, foreign)
 
 
 # Views that queued work still reads, each list with the event that ends its need.
