@@ -93,6 +93,10 @@ def test_less_alignment_is_refused_and_more_is_not(machine):
         tb.plan(tb.gemm, a, b, c)(a, odd, c)
     assert machine.queued == []
     assert tb.plan(tb.gemm, a, odd, c)(a, b, c) is c
+    odd.data.ptr += 4
+    with pytest.raises(tb.BlasError, match=r"'b' .*aligned to 16 bytes"):
+        tb.plan(tb.gemm, a, b, c)(a, odd, c)
+    assert tb.plan(tb.gemm, a, odd, c)(a, odd, c) is c
 
 
 def test_overlap_is_refused(machine):

@@ -23,7 +23,7 @@ REAL, ZERO = Scalar("real", 0.5), Scalar("zero")
 KNOBS = {name for _, config in SM_90.rows for name, _ in config.knobs}
 
 
-def launches(name, arrays, aligned=True, beta=ZERO, tables=SM_90):
+def launches(name, arrays, alignment=16, beta=ZERO, tables=SM_90):
     spec = ROUTINES[name]
     operands = [ingest(x) for x in arrays]
     options = {option.name: "N" for option in spec.options}
@@ -36,7 +36,7 @@ def launches(name, arrays, aligned=True, beta=ZERO, tables=SM_90):
         made = result_operand(spec.operands[spec.output], shape, operands[0].dtype)
     scalars = dict(zip(spec.scalars, (REAL, beta), strict=False))
     problem = canonical(spec, operands, made, dims, batch, options, scalars)
-    return spec.plan(problem, tables, aligned)
+    return spec.plan(problem, tables, alignment)
 
 
 def one(*args, **kwargs):
@@ -84,24 +84,48 @@ def test_sizes_do_not_make_variants(size):
 
 def test_alignment_is_promised_only_where_every_row_keeps_it():
     a, b = np.empty((64, 64), np.float32), np.empty((64, 64), np.float32)
-    assert one("gemm", (a, b)).aligned
-    assert not one("gemm", (a, b), aligned=False).aligned
+    assert one("gemm", (a, b)).alignment == 16
+    assert one("gemm", (a, b), alignment=1).alignment == 1
     odd = np.empty((64, 65), np.float32)[:, :64]
-    assert not one("gemm", (odd, b)).aligned
-    assert not one("gemm", (a, odd)).aligned
-    assert one("gemm", (np.empty((64, 65), np.complex128)[:, :64],) * 2).aligned
+    assert one("gemm", (odd, b)).alignment == 1
+    assert one("gemm", (a, odd)).alignment == 1
+    assert one("gemm", (np.empty((64, 65), np.complex128)[:, :64],) * 2).alignment == 16
+
+
+@pytest.mark.parametrize(
+    ("dtype", "gap", "alignment"),
+    [
+        ("float16", 4, 8),
+        ("float16", 2, 4),
+        ("float16", 1, 1),
+        ("float32", 2, 8),
+        ("float32", 1, 1),
+        ("float64", 1, 1),
+        ("complex64", 1, 8),
+        ("complex128", 1, 16),
+    ],
+)
+def test_rows_that_are_less_aligned_are_loaded_as_wide_as_they_allow(dtype, gap, alignment):
+    """A complex64 element is two numbers, which one load takes wherever it lies."""
+    a = np.empty((64, 64 + gap), dtype)[:, :64]
+    launch = one("gemv", (a, np.empty(64, dtype)))
+    assert launch.alignment == alignment
+    assert one("gemv", (a, np.empty(64, dtype)), alignment=1).alignment == 1
+    promised = dict(variant_of(launch, Target(90)).divisors)
+    assert promised.get("a", 1) == alignment
+    assert promised.get("a_m", 1) == max(1, alignment // a.itemsize)
 
 
 def test_a_window_matrix_is_not_called_aligned():
     base = np.empty(200, np.float32)
     window = np.lib.stride_tricks.as_strided(base, (64, 64), (4, 4))
-    assert not one("gemm", (window, np.empty((64, 64), np.float32))).aligned
+    assert one("gemm", (window, np.empty((64, 64), np.float32))).alignment == 1
 
 
 def test_a_batched_dot_keeps_wide_loads_although_its_results_lie_close():
     x = np.empty((3, 1024), np.float32)
     launch = one("dot", (x, x))
-    assert launch.aligned
+    assert launch.alignment == 16
     assert launch.grid == 3
 
 
@@ -129,7 +153,7 @@ def test_the_axes_of_a_dense_array_are_scaled_as_one_vector(name):
     x = np.empty((6, 5, 700), np.float32)
     launch = one(name, (x,) * len(ROUTINES[name].arguments))
     assert value(launch, "n") == x.size
-    assert launch.aligned
+    assert launch.alignment == 16
     columns = x.transpose(2, 0, 1)
     assert value(one(name, (columns,) * len(ROUTINES[name].arguments)), "n") == x.size
 
@@ -214,11 +238,11 @@ def test_gemv_lets_a_matrix_leave_l2_first_only_where_it_is_read_once():
 def test_gemv_keeps_wide_loads_of_the_matrix_beside_vectors_with_gaps():
     a, vector = np.empty((64, 64), np.float32), np.empty(128, np.float32)
     launch = one("gemv", (a, vector[::2], vector[1::2]), beta=REAL)
-    assert launch.aligned
+    assert launch.alignment == 16
     promised = {name for name, _ in variant_of(launch, Target(90)).divisors}
     assert "a" in promised
     assert not promised & {"x", "x_inc", "y", "y_inc"}
-    assert not one("gemv", (np.empty((64, 65), np.float32)[:, :64], vector[:64])).aligned
+    assert one("gemv", (np.empty((64, 65), np.float32)[:, :64], vector[:64])).alignment == 1
 
 
 def test_gemv_sizes_do_not_make_variants():
@@ -238,8 +262,8 @@ def test_gemv_sizes_do_not_make_variants():
 def test_every_tile_of_a_matrix_vector_product_is_prebuilt(dtype, layout):
     tiles = {
         tuple((name, knob) for name, knob in launch.constants if name in KNOBS)
-        for problem, aligned in problems(ROUTINES["gemv"], (dtype,))
-        for launch in ROUTINES["gemv"].plan(problem, SM_90, aligned)
+        for problem, alignment in problems(ROUTINES["gemv"], (dtype,))
+        for launch in ROUTINES["gemv"].plan(problem, SM_90, alignment)
         if dict(launch.constants)["BY_COLUMNS"] == (layout == "col")
     }
     assert tiles == {config.knobs for config in SM_90.candidates("gemv", dtype, layout)}
@@ -284,8 +308,8 @@ def test_kernels_are_named_in_few_files():
     names = {
         launch.kernel
         for spec in ROUTINES.values()
-        for problem, aligned in problems(spec, ("float32",))
-        for launch in spec.plan(problem, SM_90, aligned)
+        for problem, alignment in problems(spec, ("float32",))
+        for launch in spec.plan(problem, SM_90, alignment)
     }
     assert names == {
         "reduce.dot_kernel",
@@ -300,8 +324,8 @@ def test_kernels_are_named_in_few_files():
 @pytest.mark.parametrize("target", TARGETS, ids=str)
 def test_every_target_has_a_row_for_every_kernel_and_dtype(target):
     for spec in ROUTINES.values():
-        for problem, aligned in problems(spec):
-            assert spec.plan(problem, table(target.name), aligned)
+        for problem, alignment in problems(spec):
+            assert spec.plan(problem, table(target.name), alignment)
 
 
 @pytest.mark.parametrize("arch", ["sm_90", "default", "interpret"])

@@ -343,7 +343,7 @@ def scale() -> Launch:
         ),
         constants=(("BLOCK", 1024),),
         grid=1,
-        aligned=True,
+        alignment=16,
     )
 
 

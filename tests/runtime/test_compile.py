@@ -52,7 +52,7 @@ def test_warps_decide_the_threads(scale, kernels):
 
 def test_alignment_widens_loads(scale, kernels):
     copy = dataclasses.replace(scale, kernel="scale.copy_kernel", arguments=scale.arguments[:2])
-    narrow = dataclasses.replace(copy, aligned=False)
+    narrow = dataclasses.replace(copy, alignment=1)
     assert "LDG.E.128" in compiler.sass(compile_launch(copy, SM90, kernels))
     assert "LDG.E.128" not in compiler.sass(compile_launch(narrow, SM90, kernels))
 
@@ -73,7 +73,12 @@ def test_usage(scale, kernels):
 
 def test_promises_are_pointers_and_strides(scale):
     assert variant_of(scale, SM90).divisors == (("x", 16), ("y", 16), ("x_inc", 4))
-    assert variant_of(dataclasses.replace(scale, aligned=False), SM90).divisors == ()
+    assert variant_of(dataclasses.replace(scale, alignment=8), SM90).divisors == (
+        ("x", 8),
+        ("y", 8),
+        ("x_inc", 2),
+    )
+    assert variant_of(dataclasses.replace(scale, alignment=1), SM90).divisors == ()
 
 
 def test_sizes_offsets_and_grid_share_a_variant(scale):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable
 from operator import attrgetter, methodcaller
 from typing import Any
 
-from tileblas.core.operand import Operand
+from tileblas.core.operand import ALIGNMENTS, Operand
 
 #: Reads arrays of one library, and None for those that are not given; raises for any other.
 Reader = Callable[[Iterable[Any], list[Hashable], list[int]], None]
@@ -35,7 +35,7 @@ def _torch(arrays: Iterable[Any], key: list[Hashable], addresses: list[int]) -> 
             array.get_device(),
             array.is_neg(),
             dtype.is_complex and array.is_conj(),
-            address & 15 == 0,
+            ALIGNMENTS[address & 15],
         )
         addresses.append(address)
 
@@ -54,7 +54,7 @@ def _cupy(arrays: Iterable[Any], key: list[Hashable], addresses: list[int]) -> N
             array.shape,
             array.strides,
             memory.device_id,
-            address & 15 == 0,
+            ALIGNMENTS[address & 15],
         )
         addresses.append(address)
 

@@ -22,9 +22,9 @@ class Runner:
     `launches` take the addresses of `slots`, in this order, then the parts or addresses of scalars.
     """
 
-    def __init__(self, spec: Spec, problem: Problem, aligned: bool, device: int) -> None:
+    def __init__(self, spec: Spec, problem: Problem, alignment: int, device: int) -> None:
         order = binding_order(problem)
-        plan = spec.plan(problem, device_table(device), aligned)
+        plan = spec.plan(problem, device_table(device), alignment)
         self.launches = tuple(runtime.prepare(launch, device, order) for launch in plan)
         self.slots = tuple(view.slot for view in problem.views)
         self._output = problem.output.slot

@@ -23,7 +23,7 @@ from tileblas.core import check, trivial
 from tileblas.core.call import Scalar
 from tileblas.core.canon import canonical, new_output, result_operand
 from tileblas.core.dtypes import DType
-from tileblas.core.operand import HOST, Operand
+from tileblas.core.operand import HOST, Operand, alignment_of
 from tileblas.core.overlap import byte_reach
 from tileblas.core.spec import Spec
 from tileblas.runtime import log
@@ -154,7 +154,7 @@ def describe(
     }
     if not all(isinstance(word, str) for word in (*options, "" if math is None else math)):
         check.check_options(spec, dict(zip(spec.option_names, options, strict=True)), math)
-    aligned = not any(o.pointer & 15 for o in operands if o is not None)
+    alignment = alignment_of(o.pointer for o in operands if o is not None)
     chosen = settings.chosen_backend()
     key = (
         spec.name,
@@ -162,13 +162,13 @@ def describe(
         tuple(options),
         math,
         tuple((s.kind, s.dtype) for s in values.values()),
-        aligned,
+        alignment,
         # dtype, shape, strides, flags, device, library: rules differ between libraries too.
         tuple(None if o is None else o[1:7] for o in operands),
     )
     prepared = _memo.get(key)
     if prepared is None:
-        prepared = _prepare(spec, operands, values, options, math, chosen, aligned)
+        prepared = _prepare(spec, operands, values, options, math, chosen, alignment)
         _remember(key, prepared)
     return Described(spec, operands, values, prepared, target)
 
@@ -204,7 +204,7 @@ def _prepare(
     options: Sequence[Any],
     math: str | None,
     chosen: str,
-    aligned: bool,
+    alignment: int,
 ) -> Prepared:
     """The miss path: check, canonical form, quick returns, plan."""
     named = dict(zip(spec.option_names, options, strict=True))
@@ -227,7 +227,7 @@ def _prepare(
         if backend == "cuda" and device == HOST:
             run = staging.runner(call, spec, options, math)
         else:
-            run = select.runner(backend, spec, problem, aligned, device)
+            run = select.runner(backend, spec, problem, alignment, device)
     reach = tuple((0, 0) if operand is None else byte_reach(operand) for operand in operands)
     return Prepared(spec, problem.output.dtype, reach, new_shape, run)
 

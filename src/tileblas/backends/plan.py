@@ -12,7 +12,7 @@ from tileblas.backends import repeated
 from tileblas.backends.dispatch import Described, describe, ingest_all
 from tileblas.backends.repeated import Repeated
 from tileblas.core import check
-from tileblas.core.operand import HOST, READONLY, Operand
+from tileblas.core.operand import HOST, READONLY, Operand, alignment_of
 from tileblas.core.spec import Spec
 from tileblas.errors import BlasError
 
@@ -22,11 +22,11 @@ class Plan:
 
     Options and numbers are those of the plan; a device scalar is read anew at each call. Arrays
     must be of the library and have the dtype, shape, strides and device that were planned for, be
-    aligned to 16 bytes where those were, and meet as little: BlasError otherwise, before anything
-    is written. The plan keeps its arrays alive; of those on a device `p()` asks nothing but whether
-    they are where they were, so one that is given another shape in place is used as planned. Any
-    thread may call it; it runs on the stream that was named, else on the one that is current at the
-    call.
+    aligned to 16 or 8 bytes where those were, and meet as little: BlasError otherwise, before
+    anything is written. The plan keeps its arrays alive; of those on a device `p()` asks nothing
+    but whether they are where they were, so one that is given another shape in place is used as
+    planned. Any thread may call it; it runs on the stream that was named, else on the one that is
+    current at the call.
     """
 
     def __init__(
@@ -44,7 +44,8 @@ class Plan:
         described = describe(spec, ingest_all(spec, arrays), *self._rest, self._target)
         described.check()
         self._planned = [None if o is None else _lies(o) for o in described.operands]
-        self._aligned = _aligned(described.operands)
+        pointers = [o.pointer for o in described.operands if o is not None]
+        self._alignment = alignment_of(pointers)
         self._known: Repeated | None = None
         self._shorten(described)
 
@@ -111,13 +112,9 @@ class Plan:
                 if value != planned[name]:
                     message = f"has {name} {value}, but the plan was made for {planned[name]}"
                     check.fail(self._spec, arg.name, message)
-            if self._aligned and operand is not None and operand.pointer & 15:
-                message = "is not aligned to 16 bytes, as all arrays of the plan were"
+            if operand is not None and operand.pointer % self._alignment:
+                message = f"is not aligned to {self._alignment} bytes, as all were in the plan"
                 check.fail(self._spec, arg.name, message)
-
-
-def _aligned(operands: Sequence[Operand | None]) -> bool:
-    return not any(o.pointer & 15 for o in operands if o is not None)
 
 
 def _lies(operand: Operand) -> dict[str, Any]:

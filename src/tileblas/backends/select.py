@@ -76,7 +76,7 @@ def cuda_available() -> bool:
 
 
 def runner(
-    backend: str, spec: Spec, problem: Problem, aligned: bool, device: int
+    backend: str, spec: Spec, problem: Problem, alignment: int, device: int
 ) -> Callable[..., Any]:
     """The function that runs `problem` on `backend`, given operands by name, scalars and stream."""
     if backend == "cpu":
@@ -89,4 +89,4 @@ def runner(
         return interpret.runner(spec, problem)
     from tileblas.backends import cuda
 
-    return cuda.Runner(spec, problem, aligned, device)
+    return cuda.Runner(spec, problem, alignment, device)

@@ -15,7 +15,7 @@ from tileblas.core import check, trivial
 from tileblas.core.call import Problem, Scalar
 from tileblas.core.canon import canonical, new_output, result_operand
 from tileblas.core.dtypes import DTYPES
-from tileblas.core.operand import Operand
+from tileblas.core.operand import Operand, alignment_of
 from tileblas.core.spec import Spec
 from tileblas.routines.launch import Launch
 from tileblas.routines.registry import ROUTINES
@@ -44,13 +44,13 @@ def launches_of(cases: Iterable[Case], table: Table) -> Iterator[Launch]:
     """Launches of cases, whose buffers begin as aligned as an allocator's."""
     for case in cases:
         spec = ROUTINES[case.routine]
-        problem, aligned = posed(case)
+        problem, alignment = posed(case)
         if not trivial.is_noop(spec, problem):
-            yield from spec.plan(problem, table, aligned)
+            yield from spec.plan(problem, table, alignment)
 
 
-def posed(case: Case) -> tuple[Problem, bool]:
-    """The problem that a case poses, and whether all its operands are 16-byte aligned."""
+def posed(case: Case) -> tuple[Problem, int]:
+    """The problem that a case poses, and the alignment of all its operands."""
     spec = ROUTINES[case.routine]
     plans = {plan.name: plan for plan in case.plans}
     operands = [_operand(plans[a.name]) if a.name in plans else None for a in spec.arguments]
@@ -62,8 +62,8 @@ def posed(case: Case) -> tuple[Problem, bool]:
         shape = new_output(arg, dict(zip(spec.dims, dims, strict=True)), batch)
         output = result_operand(arg, shape, dtype)
     problem = canonical(spec, operands, output, dims, batch, letters, _scalars(spec, case))
-    aligned = not any(operand.pointer % 16 for operand in operands if operand is not None)
-    return trivial.without_product(problem), aligned
+    alignment = alignment_of(operand.pointer for operand in operands if operand is not None)
+    return trivial.without_product(problem), alignment
 
 
 def _operand(plan: Plan) -> Operand:

@@ -23,6 +23,11 @@ class DType:
     compute: str
     triton: str
 
+    @property
+    def real_itemsize(self) -> int:
+        """Bytes of one component."""
+        return self.itemsize // 2 if self.is_complex else self.itemsize
+
     def __repr__(self) -> str:
         return self.name
 

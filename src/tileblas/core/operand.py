@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from tileblas.core.dtypes import DType, storage_dtype
@@ -34,6 +34,15 @@ class Operand(NamedTuple):
     array: Any
     stream: int | None = None
     keep: Any = None
+
+
+#: By an address modulo 16: the bytes, of those that matter, that divide it.
+ALIGNMENTS = tuple(16 if rest == 0 else 8 if rest == 8 else 1 for rest in range(16))
+
+
+def alignment_of(pointers: Iterable[int]) -> int:
+    """The bytes that divide all addresses: 16, the widest load; 8, a complex64 element; else 1."""
+    return min((ALIGNMENTS[pointer & 15] for pointer in pointers), default=16)
 
 
 def extent(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:

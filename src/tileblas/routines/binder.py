@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from math import prod
+from math import gcd, prod
 
 from tileblas.core.call import Problem, View
 from tileblas.core.dtypes import DTYPES, TRITON_NAME
@@ -14,7 +14,7 @@ from tileblas.tuning.table import Config
 
 BATCH_AXES = 2  # batch axes that a kernel walks itself; further ones become several launches
 MAX_GRID = 2**31 - 1  # programs of one launch
-_VECTOR_BYTES = 16  # the widest load of one thread
+WIDEST = 16  # bytes that one thread loads at once at the most
 
 
 class Binder:
@@ -29,7 +29,7 @@ class Binder:
     def pointer(self, name: str, view: View, wide: bool = True) -> None:
         """A pointer to the operand's element at index 0, typed as its real component.
 
-        A `wide` pointer is among those that an aligned launch promises to be 16-byte aligned.
+        A `wide` pointer is among those that have the alignment of the launch.
         """
         kind = f"*{view.dtype.triton}"
         value = (view.slot, self.outer.get(view.slot, 0))
@@ -55,7 +55,7 @@ class Binder:
     ) -> None:
         """A stride in elements; a unit stride is a constant, so that loads are wide.
 
-        A `wide` stride is among those that an aligned launch promises to keep 16-byte alignment.
+        A `wide` stride is among those that keep the alignment of the launch.
         """
         if unit:
             self.constants.append((name, 1))
@@ -102,7 +102,7 @@ class Binder:
         kernel: str,
         grid: int,
         config: Config,
-        aligned: bool,
+        alignment: int,
         partial_bytes: int = 0,
         counters: int = 0,
     ) -> Launch:
@@ -113,7 +113,7 @@ class Binder:
             grid=grid,
             num_warps=config.num_warps,
             num_stages=config.num_stages,
-            aligned=aligned,
+            alignment=alignment,
             partial_bytes=partial_bytes,
             counters=counters,
         )
@@ -128,13 +128,19 @@ def unit_axis(view: View) -> int | None:
     return next((axis for axis in axes if view.shape[axis] <= 1), None)
 
 
-def keeps_alignment(views: Iterable[View]) -> bool:
-    """Whether 16-byte alignment of the operands' first elements is that of every row and matrix."""
-    return all(
-        stride * view.dtype.itemsize % _VECTOR_BYTES == 0
+def row_alignment(views: Sequence[View], alignment: int) -> int:
+    """The bytes that divide the address of every row and matrix of the operands, at most 16.
+
+    `alignment` is that of their first elements. 1 where it is not more than that of real numbers:
+    loads are then no wider than one.
+    """
+    steps = [
+        stride * view.dtype.itemsize
         for view in views
         for stride in (*_row_strides(view), *view.batch)
-    )
+    ]
+    found = gcd(alignment, *steps)
+    return found if all(found > view.dtype.real_itemsize for view in views) else 1
 
 
 def _row_strides(view: View) -> list[int]:

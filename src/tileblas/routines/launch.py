@@ -25,8 +25,8 @@ class Argument:
 
     `type` is the Triton type of a pointer ("*fp32"). `itemsize` is the size in bytes of one element
     of the operand, 8 for a complex64 operand whose pointer is typed "*fp32". `stride` marks strides
-    and batch strides: an aligned launch promises that they keep 16-byte alignment. `loose` pointers
-    are those of which no launch promises any.
+    and batch strides: they keep the alignment of a launch. `loose` pointers are those of which no
+    launch promises any.
     """
 
     name: str
@@ -48,12 +48,11 @@ class Argument:
     def triton_type(self) -> str:
         return self.type if self.kind == POINTER else self.kind
 
-    @property
-    def divisor(self) -> int:
-        """What an aligned launch promises to divide the argument; 1 where it promises nothing."""
+    def divisor(self, alignment: int) -> int:
+        """What a launch of some alignment promises to divide the argument; 1 for nothing."""
         if self.kind == POINTER:
-            return 1 if self.loose else 16
-        return max(1, 16 // self.itemsize) if self.stride else 1
+            return 1 if self.loose else alignment
+        return max(1, alignment // self.itemsize) if self.stride else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,8 @@ class Launch:
 
     kernel is "<file>.<function>" below tileblas.kernels; arguments are in the kernel's order;
     constants are its constexprs; partial_bytes and counters (int32, zero at the start and left zero
-    by the kernel) are what it needs of the workspace.
+    by the kernel) are what it needs of the workspace. `alignment` is in bytes: it divides the
+    addresses of all rows that are loaded wide; 1 where loads are of one number.
     """
 
     kernel: str
@@ -71,7 +71,7 @@ class Launch:
     grid: int
     num_warps: int = 4
     num_stages: int = 2
-    aligned: bool = False
+    alignment: int = 1
     partial_bytes: int = 0
     counters: int = 0
 

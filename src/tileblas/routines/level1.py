@@ -11,9 +11,9 @@ from tileblas.core.dtypes import DTYPES
 from tileblas.core.spec import Arg, Spec
 from tileblas.routines.binder import (
     Binder,
-    keeps_alignment,
     largest_axes_last,
     over_batch,
+    row_alignment,
     unit_axis,
 )
 from tileblas.routines.launch import Launch
@@ -21,7 +21,7 @@ from tileblas.tuning.model import ceil_div, split_count
 from tileblas.tuning.table import Table
 
 
-def plan_dot(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...]:
+def plan_dot(problem: Problem, table: Table, alignment: int) -> tuple[Launch, ...]:
     """One launch: programs sum block-cyclic shares, the last to finish adds the partial sums.
 
     The number of programs depends on shape and GPU alone, so the bits do not vary between runs.
@@ -30,7 +30,7 @@ def plan_dot(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...
     x, y = problem.inputs
     (n,) = problem.dims
     config = table.candidates("dot", x.dtype.name)[0]
-    aligned = aligned and keeps_alignment(problem.inputs)
+    alignment = row_alignment(problem.inputs, alignment)
 
     splits = split_count(config, n, prod(problem.batch), table.multiprocessors)
 
@@ -60,7 +60,7 @@ def plan_dot(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...
             "reduce.dot_kernel",
             count * splits,
             config,
-            aligned,
+            alignment,
             partial_bytes=count * splits * width if shared else 0,
             counters=count if shared else 0,
         )
@@ -68,7 +68,7 @@ def plan_dot(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...
     return over_batch(problem, splits, make)
 
 
-def plan_nrm2(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...]:
+def plan_nrm2(problem: Problem, table: Table, alignment: int) -> tuple[Launch, ...]:
     """One launch: programs sum scaled squares of block-cyclic shares, the last one combines.
 
     The number of programs depends on shape and GPU alone, so the bits do not vary between runs.
@@ -77,7 +77,7 @@ def plan_nrm2(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ..
     (x,) = problem.inputs
     (n,) = problem.dims
     config = table.candidates("nrm2", x.dtype.name)[0]
-    aligned = aligned and keeps_alignment(problem.inputs)
+    alignment = row_alignment(problem.inputs, alignment)
 
     splits = split_count(config, n, prod(problem.batch), table.multiprocessors)
 
@@ -101,7 +101,7 @@ def plan_nrm2(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ..
             "reduce.nrm2_kernel",
             count * splits,
             config,
-            aligned,
+            alignment,
             partial_bytes=count * splits * sums * DTYPES["float64"].itemsize if shared else 0,
             counters=count if shared else 0,
         )
@@ -109,13 +109,13 @@ def plan_nrm2(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ..
     return over_batch(problem, splits, make)
 
 
-def plan_scal(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...]:
+def plan_scal(problem: Problem, table: Table, alignment: int) -> tuple[Launch, ...]:
     """One element-wise launch, x read and written in place."""
     problem = largest_axes_last(elementwise(problem))
     x = problem.output
     (n,) = problem.dims
     config = table.candidates("scal", x.dtype.name)[0]
-    aligned = aligned and keeps_alignment(problem.views)
+    alignment = row_alignment(problem.views, alignment)
 
     blocks = ceil_div(n, config["BLOCK"])
 
@@ -132,18 +132,18 @@ def plan_scal(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ..
         binder.constant("ALPHA_KIND", kind)
         for knob, value in config.knobs:
             binder.constant(knob, value)
-        return binder.launch("elementwise.scal_kernel", count * blocks, config, aligned)
+        return binder.launch("elementwise.scal_kernel", count * blocks, config, alignment)
 
     return over_batch(problem, blocks, make)
 
 
-def plan_axpy(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...]:
+def plan_axpy(problem: Problem, table: Table, alignment: int) -> tuple[Launch, ...]:
     """One element-wise launch; the vector axis is one more axis to merge with the batch."""
     problem = largest_axes_last(elementwise(problem))
     (x,), y = problem.inputs, problem.output
     (n,) = problem.dims
     config = table.candidates("axpy", x.dtype.name)[0]
-    aligned = aligned and keeps_alignment(problem.views)
+    alignment = row_alignment(problem.views, alignment)
 
     blocks = ceil_div(n, config["BLOCK"])
 
@@ -165,7 +165,7 @@ def plan_axpy(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ..
         binder.constant("ALPHA_KIND", kind)
         for knob, value in config.knobs:
             binder.constant(knob, value)
-        return binder.launch("elementwise.axpy_kernel", count * blocks, config, aligned)
+        return binder.launch("elementwise.axpy_kernel", count * blocks, config, alignment)
 
     return over_batch(problem, blocks, make)
 

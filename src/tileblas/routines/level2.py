@@ -9,9 +9,9 @@ from tileblas.core.dtypes import DTYPES
 from tileblas.core.spec import TRANS, Arg, Option, Spec
 from tileblas.routines.binder import (
     Binder,
-    keeps_alignment,
     largest_axes_last,
     over_batch,
+    row_alignment,
     unit_axis,
 )
 from tileblas.routines.launch import Launch
@@ -19,7 +19,7 @@ from tileblas.tuning.model import ceil_div, choose_gemv
 from tileblas.tuning.table import Config, Table
 
 
-def plan_gemv(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...]:
+def plan_gemv(problem: Problem, table: Table, alignment: int) -> tuple[Launch, ...]:
     """One launch: programs share rows and columns, the last one of each row block adds up.
 
     Tile and number of programs depend on shape and GPU alone, so the bits do not vary between runs.
@@ -29,7 +29,7 @@ def plan_gemv(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ..
     m, n = problem.dims
     x_unit = unit_axis(x) == 0
     # y is small: neither it nor an x with gaps may cost A its wide loads.
-    aligned = aligned and keeps_alignment((a, x) if x_unit else (a,))
+    alignment = row_alignment((a, x) if x_unit else (a,), alignment)
     columns = lies_by_columns(a)
     candidates = [
         config
@@ -82,7 +82,7 @@ def plan_gemv(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ..
             "matvec.gemv_kernel",
             count * row_blocks * splits,
             config,
-            aligned,
+            alignment,
             partial_bytes=groups * splits * config["BLOCK_M"] * width,
             counters=groups,
         )

@@ -7,17 +7,18 @@ from math import prod
 from tileblas.core.call import Problem, View
 from tileblas.core.spec import TRANS, Arg, Option, Spec
 from tileblas.routines.binder import (
+    WIDEST,
     Binder,
-    keeps_alignment,
     largest_axes_last,
     over_batch,
+    row_alignment,
     unit_axis,
 )
 from tileblas.routines.launch import Launch
 from tileblas.tuning.model import ceil_div, choose_gemm
 from tileblas.tuning.table import Table
 
-#: The layout of operands whose rows are not all 16-byte aligned: loads are one element wide.
+#: The layout of operands whose rows are not all 16-byte aligned: loads are narrower.
 UNALIGNED = "unaligned"
 
 
@@ -40,7 +41,7 @@ _FLAGS = {
 }
 
 
-def body_can_run(body: str, problem: Problem, aligned: bool) -> bool:
+def body_can_run(body: str, problem: Problem, alignment: int) -> bool:
     """Whether a kernel body covers the problem: the one statement of each body's constraints.
 
     The DGEMM body of sm_90 copies 16 bytes at a time along a unit stride of every matrix, and
@@ -49,20 +50,21 @@ def body_can_run(body: str, problem: Problem, aligned: bool) -> bool:
     if body != DGEMM_BODY:
         return True
     units = [unit_axis(view) for view in problem.views]
+    aligned = alignment == WIDEST
     return aligned and problem.output.dtype.name == "float64" and None not in units
 
 
-def plan_gemm(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ...]:
+def plan_gemm(problem: Problem, table: Table, alignment: int) -> tuple[Launch, ...]:
     """One launch of the tile GEMM, with the tile that the model expects to finish first."""
     problem = largest_axes_last(problem)
     (a, b), c = problem.inputs, problem.output
     m, n, k = problem.dims
-    aligned = aligned and keeps_alignment(problem.views)
-    layout = unit_axes(a, b) if aligned else UNALIGNED
+    alignment = row_alignment(problem.views, alignment)
+    layout = unit_axes(a, b) if alignment == WIDEST else UNALIGNED
     candidates = [
         config
         for config in table.candidates("gemm", a.dtype.name, layout, problem.math)
-        if body_can_run(config.body, problem, aligned)
+        if body_can_run(config.body, problem, alignment)
     ]
     config = choose_gemm(candidates, m, n, k, prod(problem.batch), table.multiprocessors)
 
@@ -99,7 +101,7 @@ def plan_gemm(problem: Problem, table: Table, aligned: bool) -> tuple[Launch, ..
             binder.constant(flag, flags[flag])
         for knob, value in config.knobs:
             binder.constant(knob, value)
-        return binder.launch(body, count * tiles, config, aligned)
+        return binder.launch(body, count * tiles, config, alignment)
 
     return over_batch(problem, tiles, make)
 

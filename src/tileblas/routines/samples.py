@@ -15,6 +15,7 @@ from tileblas.core.check import math_axes
 from tileblas.core.dtypes import DTYPES, DType
 from tileblas.core.operand import Operand, c_strides
 from tileblas.core.spec import Spec
+from tileblas.routines.binder import WIDEST
 from tileblas.routines.launch import Launch
 from tileblas.tuning.table import Table
 
@@ -31,29 +32,30 @@ _SIZES: dict[int, tuple[tuple[int, ...], ...]] = {
     ),
     3: ((64, 64, 64), (512, 512, 512), (4096, 4096, 4096)),
 }
-_PADDING = (0, 1)
+#: (elements that rows are longer than they need be, alignment of addresses)
+_PLACES = ((0, WIDEST), (1, WIDEST), (1, 1))
 
 _SCALARS = {"alpha": (Scalar("real"),), "beta": (Scalar("zero"), Scalar("real"))}
 
 
 def launches(spec: Spec, table: Table, dtypes: tuple[str, ...] | None = None) -> Iterator[Launch]:
     """Launches of all sample problems of a routine, under an architecture's tuning table."""
-    for problem, aligned in problems(spec, dtypes):
-        yield from spec.plan(problem, table, aligned)
+    for problem, alignment in problems(spec, dtypes):
+        yield from spec.plan(problem, table, alignment)
 
 
-def problems(spec: Spec, dtypes: tuple[str, ...] | None = None) -> Iterator[tuple[Problem, bool]]:
-    """(problem, aligned) over dtypes, options, scalars, sizes and alignments."""
+def problems(spec: Spec, dtypes: tuple[str, ...] | None = None) -> Iterator[tuple[Problem, int]]:
+    """(problem, alignment) over dtypes, options, scalars, sizes and alignments."""
     for name in dtypes or spec.dtypes:
         dtype = DTYPES[name]
         letters = [_letters(option.letters, dtype) for option in spec.options]
         kinds = [_SCALARS[scalar] for scalar in spec.scalars]
-        for chosen, scalars, dims, pad in product(
-            product(*letters), product(*kinds), _SIZES[spec.level], _PADDING
+        for chosen, scalars, dims, (pad, alignment) in product(
+            product(*letters), product(*kinds), _SIZES[spec.level], _PLACES
         ):
             options = {o.name: letter for o, letter in zip(spec.options, chosen, strict=True)}
             values = dict(zip(spec.scalars, scalars, strict=True))
-            yield _problem(spec, dtype, options, values, dims, pad), pad == 0
+            yield _problem(spec, dtype, options, values, dims, pad), alignment
 
 
 def _letters(letters: str, dtype: DType) -> str:

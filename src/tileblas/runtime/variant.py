@@ -34,11 +34,11 @@ class Variant:
 def variant_of(launch: Launch, target: Target) -> Variant:
     """The variant that a launch needs on a target."""
     arguments = tuple((a.name, a.triton_type) for a in launch.arguments)
-    promised = [(a.name, a.divisor) for a in launch.arguments if launch.aligned and a.divisor > 1]
+    divisors = [(a.name, a.divisor(launch.alignment)) for a in launch.arguments]
     return Variant(
         kernel=launch.kernel,
         arguments=arguments,
-        divisors=tuple(promised),
+        divisors=tuple(promise for promise in divisors if promise[1] > 1),
         constants=launch.constants,
         num_warps=launch.num_warps,
         num_stages=launch.num_stages,
