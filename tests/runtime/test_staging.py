@@ -171,7 +171,7 @@ def test_with_beta_0_the_output_is_not_sent(stage, api):
 def test_the_same_matrix_twice_is_sent_once(stage, api, gpu):
     a, c = random(16, 100), np.empty((16, 16))
     stage("gemm", a, a, c, trans_b="T")
-    np.testing.assert_allclose(c, a @ a.T, rtol=1e-12)
+    np.testing.assert_allclose(c, a @ a.T, rtol=1e-12, atol=1e-12)
     assert sum(nbytes for _, _, nbytes, _ in api.called("cuMemcpyHtoDAsync")) == a.nbytes
 
 
@@ -180,7 +180,7 @@ def test_batches_are_cut_and_broadcast(stage, gpu, shapes):
     a, b = (random(*shape) for shape in shapes)
     c = np.empty((9, 30, 20))
     stage("gemm", a, b, c)
-    np.testing.assert_allclose(c, a @ b, rtol=1e-12)
+    np.testing.assert_allclose(c, a @ b, rtol=1e-12, atol=1e-12)
     assert len(gpu.shapes) > 3
 
 
@@ -188,7 +188,7 @@ def test_two_batch_axes(stage, gpu):
     a, b = random(3, 1, 10, 8), random(5, 8, 12)
     c = np.empty((3, 5, 10, 12))
     stage("gemm", a, b, c)
-    np.testing.assert_allclose(c, a @ b, rtol=1e-12)
+    np.testing.assert_allclose(c, a @ b, rtol=1e-12, atol=1e-12)
     assert len(gpu.shapes) > 1
 
 
@@ -196,7 +196,7 @@ def test_a_batch_axis_of_stride_0_is_sent_once(stage, api):
     a = np.broadcast_to(random(30, 8), (9, 30, 8))
     b, c = random(8, 20), np.empty((9, 30, 20))
     stage("gemm", a, b, c)
-    np.testing.assert_allclose(c, a @ b, rtol=1e-12)
+    np.testing.assert_allclose(c, a @ b, rtol=1e-12, atol=1e-12)
     sent = sum(nbytes for _, _, nbytes, _ in api.called("cuMemcpyHtoDAsync"))
     assert sent == (30 * 8 + 8 * 20) * 8
 
@@ -206,7 +206,7 @@ def test_gemv_with_many_rows(stage, gpu, trans):
     a, x, y = random(2000, 3), random(3), random(2000)
     expected = a @ x + 2 * y
     stage("gemv", a if trans == "N" else a.T.copy(), x, y, beta=2, trans=trans)
-    np.testing.assert_allclose(y, expected, rtol=1e-12)
+    np.testing.assert_allclose(y, expected, rtol=1e-12, atol=1e-12)
     assert len(gpu.shapes) > 1
 
 
