@@ -108,7 +108,7 @@ def dot(x, y, *, conj_x=False, conj_y=False, negate=False, splits=1, block=256):
         x.shape[-1], *map(unit, (strides(x)[-1], strides(y)[-1])), inner,
         *batch_strides(x, 1), *batch_strides(y, 1), *batch_strides(out, 0), splits,
         COMPLEX=x.dtype.kind == "c", CONJ_X=conj_x, CONJ_Y=conj_y, NEGATE=negate,
-        BLOCK=block, MAX_SPLITS=16,
+        BATCHED=outer * inner > 1, SPLIT=splits > 1, BLOCK=block, MAX_SPLITS=16,
     )  # fmt: skip
     assert not arrived.any()
     return out
@@ -125,7 +125,8 @@ def nrm2(x, *, splits=1, block=256):
         Pointer(x), Pointer(out), Pointer(partial), Pointer(arrived),
         x.shape[-1], unit(strides(x)[-1]), inner,
         *batch_strides(x, 1), *batch_strides(out, 0), splits,
-        COMPLEX=x.dtype.kind == "c", BLOCK=block, MAX_SPLITS=16,
+        COMPLEX=x.dtype.kind == "c", BATCHED=outer * inner > 1, SPLIT=splits > 1,
+        BLOCK=block, MAX_SPLITS=16,
     )  # fmt: skip
     assert not arrived.any()
     return out
@@ -139,7 +140,8 @@ def scal(x, alpha, *, conj_alpha=False, block=256):
     kind, re, im = scalar(alpha)
     elementwise.scal_kernel[(outer * inner * blocks,)](
         Pointer(x), re, im, x.shape[-1], unit(strides(x)[-1]), inner, *batch_strides(x, 1), blocks,
-        COMPLEX=x.dtype.kind == "c", CONJ_ALPHA=conj_alpha, ALPHA_KIND=kind, BLOCK=block,
+        COMPLEX=x.dtype.kind == "c", CONJ_ALPHA=conj_alpha, ALPHA_KIND=kind,
+        BATCHED=outer * inner > 1, BLOCK=block,
     )  # fmt: skip
 
 
@@ -154,7 +156,7 @@ def axpy(x, y, alpha, *, conj_x=False, negate=False, conj_alpha=False, block=256
         *map(unit, (strides(x)[-1], strides(y)[-1])), inner,
         *batch_strides(x, 1), *batch_strides(y, 1), blocks,
         COMPLEX=y.dtype.kind == "c", CONJ_X=conj_x, NEGATE=negate, CONJ_ALPHA=conj_alpha,
-        ALPHA_KIND=kind, BLOCK=block,
+        ALPHA_KIND=kind, BATCHED=outer * inner > 1, BLOCK=block,
     )  # fmt: skip
 
 
@@ -206,8 +208,9 @@ def gemv_in_place(
         *batch_strides(a, 2), *batch_strides(x, 1), *batch_strides(y, 1), row_blocks, splits,
         COMPLEX=y.dtype.kind == "c", CONJ_A=conj_a, CONJ_X=conj_x, NEGATE=negate,
         CONJ_SCALARS=conj_scalars, ALPHA_KIND=alpha_kind, BETA_KIND=beta_kind,
-        BY_COLUMNS=by_columns, UNIT=(a_m if by_columns else a_n) == 1, POLICY="",
-        BLOCK_M=block_m, BLOCK_N=block_n, STAGES=1,
+        BATCHED=outer * inner > 1, SPLIT=splits > 1, BY_COLUMNS=by_columns,
+        UNIT=(a_m if by_columns else a_n) == 1, POLICY="",
+        BLOCK_M=block_m, BLOCK_N=block_n, STAGES=1, UNROLL=1,
     )  # fmt: skip
     assert not arrived.any()
 

@@ -57,9 +57,12 @@ def count(operations: collections.Counter, prefix: str) -> int:
 
 
 def compiled(
-    kernel, dtype, constants, *, cc=90, warps=4, stages=3, aligned=True, extents=(), partial=None
-):
-    """The Code of a kernel: `aligned` promises 16-byte operands, strides and the named extents.
+    kernel, dtype, constants, *, cc=90, warps=4, stages=3, registers=0, alignment=16, extents=(),
+    partial=None,
+):  # fmt: skip
+    """The Code of a kernel that is promised the alignment, in bytes, of operands and their rows.
+
+    So it is of the named extents.
 
     Partial sums are of the compute type, or of the type `partial`.
     """
@@ -75,14 +78,15 @@ def compiled(
             signature[name], constexprs[(i,)] = "constexpr", constants[name]
             continue
         signature[name] = types.get(name, "i64")
-        if aligned and signature[name].startswith("*"):
-            attributes[(i,)] = [["tt.divisibility", 16]]
-        elif aligned and (STRIDE.fullmatch(name) or name in extents):
-            attributes[(i,)] = [["tt.divisibility", max(1, 16 // ITEMSIZE[dtype])]]
+        if signature[name].startswith("*"):
+            attributes[(i,)] = [["tt.divisibility", alignment]]
+        elif STRIDE.fullmatch(name) or name in extents:
+            attributes[(i,)] = [["tt.divisibility", max(1, alignment // ITEMSIZE[dtype])]]
     result = triton.compile(
         ASTSource(kernel, signature, constexprs=constexprs, attrs=attributes),
         target=GPUTarget("cuda", cc, 32),
-        options={"num_warps": warps, "num_stages": stages, "enable_fp_fusion": True},
+        options={"num_warps": warps, "num_stages": stages, "enable_fp_fusion": True}
+        | ({"maxnreg": registers} if registers else {}),
     )
     with tempfile.TemporaryDirectory() as folder:
         cubin = os.path.join(folder, "kernel.cubin")
@@ -119,7 +123,9 @@ def gemm_constants(dtype, blocks, *, a="k", b="n", beta="zero", math="ieee"):
                         "BLOCK_K": block_k, "GROUP_M": 8}  # fmt: skip
 
 
-def gemv_constants(dtype, layout, blocks, *, beta="zero", stages=1, unit=True, policy=""):
+def gemv_constants(
+    dtype, layout, blocks, *, beta="zero", stages=1, unroll=1, unit=True, policy="", many=True
+):
     """Constants of gemv_kernel with A lying by rows, "row", or columns, "col", without gaps."""
     constants = {"a_m" if layout == "col" else "a_n": 1} if unit else {}
     constants |= {"x_inc": 1, "y_inc": 1}
@@ -130,4 +136,5 @@ def gemv_constants(dtype, layout, blocks, *, beta="zero", stages=1, unit=True, p
     constants |= {"COMPLEX": dtype.startswith("complex"), "ALPHA_KIND": "real", "BETA_KIND": beta}
     block_m, block_n = blocks
     return constants | {"BY_COLUMNS": layout == "col", "UNIT": unit, "POLICY": policy,
-                        "BLOCK_M": block_m, "BLOCK_N": block_n, "STAGES": stages}  # fmt: skip
+                        "BATCHED": many, "SPLIT": many, "BLOCK_M": block_m, "BLOCK_N": block_n,
+                        "STAGES": stages, "UNROLL": unroll}  # fmt: skip

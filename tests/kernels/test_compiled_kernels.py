@@ -91,30 +91,32 @@ def test_gemm_of_unaligned_operands_compiles(dtype):
     blocks = tile["BLOCK_M"], tile["BLOCK_N"], tile["BLOCK_K"]
     constants = gemm_constants(dtype, blocks, math=tile.math)
     shape = {"warps": tile.num_warps, "stages": tile.num_stages}
-    code = compiled(gemm.gemm_kernel, dtype, constants, **shape, aligned=False)
+    code = compiled(gemm.gemm_kernel, dtype, constants, **shape, alignment=1)
     assert not code.operations()["LDG.E.128"]
     assert code.shared <= SHARED_LIMIT[90]
 
 
-def dot_constants(dtype, block):
+def dot_constants(dtype, block, many=True):
     flags = dict.fromkeys(("CONJ_X", "CONJ_Y", "NEGATE"), False)
+    flags |= {"BATCHED": many, "SPLIT": many}
     return flags | {"x_inc": 1, "y_inc": 1, "COMPLEX": dtype.startswith("complex"),
                     "BLOCK": block, "MAX_SPLITS": 1024}  # fmt: skip
 
 
-def axpy_constants(dtype, block):
-    flags = dict.fromkeys(("CONJ_X", "CONJ_ALPHA", "NEGATE"), False)
+def axpy_constants(dtype, block, many=True):
+    flags = dict.fromkeys(("CONJ_X", "CONJ_ALPHA", "NEGATE"), False) | {"BATCHED": many}
     return flags | {"x_inc": 1, "y_inc": 1, "COMPLEX": dtype.startswith("complex"),
                     "ALPHA_KIND": "real", "alpha_im": 0, "BLOCK": block}  # fmt: skip
 
 
-def nrm2_constants(dtype, block):
-    return {"x_inc": 1, "COMPLEX": dtype.startswith("complex"), "BLOCK": block, "MAX_SPLITS": 1024}
+def nrm2_constants(dtype, block, many=True):
+    return {"x_inc": 1, "COMPLEX": dtype.startswith("complex"), "BATCHED": many, "SPLIT": many,
+            "BLOCK": block, "MAX_SPLITS": 1024}  # fmt: skip
 
 
-def scal_constants(dtype, block):
+def scal_constants(dtype, block, many=True):
     return {"x_inc": 1, "COMPLEX": dtype.startswith("complex"), "CONJ_ALPHA": False,
-            "ALPHA_KIND": "real", "alpha_im": 0, "BLOCK": block}  # fmt: skip
+            "BATCHED": many, "ALPHA_KIND": "real", "alpha_im": 0, "BLOCK": block}  # fmt: skip
 
 
 def widest(dtype):
@@ -180,12 +182,14 @@ def test_gemv_loops_load_the_matrix_wide_and_do_not_spill(dtype, layout):
     """
     for row in table("sm_90").candidates("gemv", dtype, layout):
         blocks = row["BLOCK_M"], row["BLOCK_N"]
-        constants = gemv_constants(dtype, layout, blocks, stages=row["STAGES"])
-        code = compiled(matvec.gemv_kernel, dtype, constants, warps=row.num_warps)
+        pace = {"stages": row["STAGES"], "unroll": row["UNROLL"]}
+        constants = gemv_constants(dtype, layout, blocks, **pace)
+        shape = {"warps": row.num_warps, "registers": row.max_registers}
+        code = compiled(matvec.gemv_kernel, dtype, constants, **shape)
         bytes_per_thread = blocks[0] * blocks[1] * ITEMSIZE[dtype] // (32 * row.num_warps)
         wide = "LDG.E.128" if row["STAGES"] == 1 else "LDGSTS.E.BYPASS.128"
         loop = max(code.loops(), key=lambda operations: operations[wide])
-        assert loop[wide] >= bytes_per_thread // 16 > 0
+        assert loop[wide] >= row["UNROLL"] * bytes_per_thread // 16 > 0
         assert not any(spills(loop) for loop in code.loops())
         assert code.shared <= SHARED_LIMIT[90]
 
@@ -217,10 +221,45 @@ def test_gemv_of_unaligned_operands_compiles(layout):
     for row in table("sm_90").candidates("gemv", "float32", layout):
         blocks = row["BLOCK_M"], row["BLOCK_N"]
         constants = gemv_constants("float32", layout, blocks, beta="real", stages=row["STAGES"])
-        shape = {"warps": row.num_warps, "aligned": False}
+        shape = {"warps": row.num_warps, "alignment": 1}
         code = compiled(matvec.gemv_kernel, "float32", constants, **shape)
         assert not code.operations()["LDG.E.128"]
         assert not any(spills(loop) for loop in code.loops())
+
+
+@pytest.mark.parametrize("layout", ["row", "col"])
+def test_gemv_of_complex64_with_odd_rows_loads_whole_elements(layout):
+    constants = gemv_constants("complex64", layout, (32, 64))
+    for alignment, width in ((8, "LDG.E.64"), (4, "LDG.E")):
+        code = compiled(matvec.gemv_kernel, "complex64", constants, alignment=alignment)
+        loop = max(code.loops(), key=lambda operations: operations[width])
+        assert loop[width] >= 32 * 64 * 8 // (128 * int(alignment))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_gemv_reads_each_part_of_a_complex_x_once(dtype):
+    """By rows it meets both parts of A; its own change places in registers."""
+    rows, columns = 4, 4096 // ITEMSIZE[dtype]
+    constants = gemv_constants(dtype, "row", (rows, columns))
+    code = compiled(matvec.gemv_kernel, dtype, constants)
+    loop = max(code.loops(), key=lambda operations: operations["LDG.E.128"])
+    assert loop["LDG.E.128"] == (rows + 1) * columns * ITEMSIZE[dtype] // (128 * 16)
+    assert count(loop, "LDG") == loop["LDG.E.128"]
+
+
+@pytest.mark.parametrize("many", [True, False])
+@pytest.mark.parametrize("kernel", ["dot", "nrm2", "scal", "axpy", "gemv"])
+def test_a_call_that_is_no_batch_and_not_split_divides_nothing(kernel, many):
+    """Integers are divided by way of their reciprocals, which takes longer than all else here."""
+    body, constants = {
+        "dot": (reduce.dot_kernel, dot_constants("float32", 1024, many)),
+        "nrm2": (reduce.nrm2_kernel, nrm2_constants("float32", 1024, many)),
+        "scal": (elementwise.scal_kernel, scal_constants("float32", 1024, many)),
+        "axpy": (elementwise.axpy_kernel, axpy_constants("float32", 1024, many)),
+        "gemv": (matvec.gemv_kernel, gemv_constants("float32", "row", (16, 128), many=many)),
+    }[kernel]
+    code = compiled(body, "float32", constants, partial="fp64" if kernel == "nrm2" else None)
+    assert bool(count(code.operations(), "MUFU.RCP")) == many
 
 
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
@@ -237,7 +276,7 @@ def test_strided_vectors_compile(dtype):
         strides = ("x_inc", "y_inc", "a_m", "a_n")
         strided = {name: value for name, value in constants.items() if name not in strides}
         strided |= {"UNIT": False} if "UNIT" in constants else {}
-        assert compiled(kernel, dtype, strided, aligned=False, partial=partial).instructions
+        assert compiled(kernel, dtype, strided, alignment=1, partial=partial).instructions
 
 
 @pytest.mark.parametrize("cc", sorted(set(SHARED_LIMIT) - {90}))

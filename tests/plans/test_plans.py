@@ -59,7 +59,7 @@ def virtual(dtype, shape, strides):
 # Every variant costs a user a second or more at its first use, so the number is watched.
 @pytest.mark.parametrize(
     ("family", "most"),
-    [("dot", 16), ("nrm2", 12), ("scal", 12), ("axpy", 12), ("gemv", 360), ("gemm", 320)],
+    [("dot", 16), ("nrm2", 12), ("scal", 12), ("axpy", 12), ("gemv", 560), ("gemm", 320)],
 )
 def test_number_of_prebuilt_variants(family, most, record_property):
     count = len(variants([family], Target(90)))
@@ -127,6 +127,17 @@ def test_a_batched_dot_keeps_wide_loads_although_its_results_lie_close():
     launch = one("dot", (x, x))
     assert launch.alignment == 16
     assert launch.grid == 3
+
+
+@pytest.mark.parametrize(
+    ("shape", "flags"),
+    [((1000,), (False, False)), ((1 << 20,), (False, True)), ((9, 1000), (True, False))],
+)
+def test_kernels_are_told_whether_there_is_a_batch_and_a_split(shape, flags):
+    launch = one("dot", (np.empty(shape, np.float32),) * 2)
+    constants = dict(launch.constants)
+    assert (constants["BATCHED"], constants["SPLIT"]) == flags
+    assert (value(launch, "splits") > 1) == flags[1]
 
 
 def test_long_vectors_are_split_and_the_workspace_holds_every_part():
@@ -246,13 +257,14 @@ def test_gemv_keeps_wide_loads_of_the_matrix_beside_vectors_with_gaps():
 
 
 def test_gemv_sizes_do_not_make_variants():
-    """Only the tile and the alignment may follow from a size."""
+    """Only the tile, the alignment, and whether rows are shared may follow from a size."""
     kinds = set()
     for m, n in ((100, 128), (4096, 4096), (8, 1 << 20), (1 << 20, 8)):
         a = virtual(np.float32, (m, n), (n, 1))
         launch = one("gemv", (a, virtual(np.float32, (n,), (1,))))
         variant = variant_of(launch, Target(90))
-        flags = tuple(item for item in variant.constants if item[0] not in KNOBS)
+        free = KNOBS | {"SPLIT"}
+        flags = tuple(item for item in variant.constants if item[0] not in free)
         kinds.add(replace(variant, constants=flags, num_warps=0, num_stages=0))
     assert len(kinds) == 1
 

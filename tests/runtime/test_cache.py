@@ -25,6 +25,7 @@ VARIANT = Variant(
     constants=(("BLOCK", 1024), ("UNIT", True), ("NONE", None)),
     num_warps=4,
     num_stages=2,
+    max_registers=0,
     target=Target(90),
 )
 COMPILED = Compiled(
@@ -91,6 +92,7 @@ def test_threads_compile_once(compilations, kernels):
         {"constants": (("BLOCK", 1024), ("UNIT", 1), ("NONE", None))},
         {"num_warps": 8},
         {"num_stages": 3},
+        {"max_registers": 255},
         {"target": Target(80)},
     ],
     ids=str,

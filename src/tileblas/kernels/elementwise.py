@@ -10,14 +10,13 @@ from tileblas.kernels import tile
 def axpy_kernel(
     x, y, alpha, alpha_im, n, x_inc, y_inc, inner, x_b0, x_b1, y_b0, y_b1, blocks,
     COMPLEX: tl.constexpr, CONJ_X: tl.constexpr, NEGATE: tl.constexpr, CONJ_ALPHA: tl.constexpr,
-    ALPHA_KIND: tl.constexpr, BLOCK: tl.constexpr,
+    ALPHA_KIND: tl.constexpr, BATCHED: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """y := (+-) alpha op(x) + y, for each batch member, one block of it a program.
 
     With alpha = 0, x is not read and y is not touched.
     """
-    batch = tl.program_id(0) // blocks
-    block = tl.program_id(0) % blocks
+    batch, block = tile.position(tl.program_id(0), blocks, BATCHED, True)
     x = tile.batch_base(x, batch, inner, x_b0, x_b1, COMPLEX)
     y = tile.batch_base(y, batch, inner, y_b0, y_b1, COMPLEX)
     alpha = tile.load_scalar(alpha, alpha_im, tile.compute_type(y.dtype), ALPHA_KIND)
@@ -55,14 +54,14 @@ def update(
 @triton.jit
 def scal_kernel(
     x, alpha, alpha_im, n, x_inc, inner, x_b0, x_b1, blocks,
-    COMPLEX: tl.constexpr, CONJ_ALPHA: tl.constexpr, ALPHA_KIND: tl.constexpr, BLOCK: tl.constexpr,
+    COMPLEX: tl.constexpr, CONJ_ALPHA: tl.constexpr, ALPHA_KIND: tl.constexpr,
+    BATCHED: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """x := alpha x, for each batch member, one block of it a program.
 
     With alpha = 1, x is not touched; alpha = 0 multiplies.
     """
-    batch = tl.program_id(0) // blocks
-    block = tl.program_id(0) % blocks
+    batch, block = tile.position(tl.program_id(0), blocks, BATCHED, True)
     x = tile.batch_base(x, batch, inner, x_b0, x_b1, COMPLEX)
     alpha = tile.load_scalar(alpha, alpha_im, tile.compute_type(x.dtype), ALPHA_KIND)
     if tile.is_one(alpha):

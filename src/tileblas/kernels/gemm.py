@@ -115,8 +115,8 @@ def multiply_panels(
     Only the last step, where BLOCK_K does not divide k, is masked along k.
     """
     # Which way the tiles of complex operands lie in memory.
-    A_BY_ROWS: tl.constexpr = is_unit(a_k)
-    B_BY_ROWS: tl.constexpr = not is_unit(b_k)
+    A_BY_ROWS: tl.constexpr = tile.is_unit(a_k)
+    B_BY_ROWS: tl.constexpr = not tile.is_unit(b_k)
     depth = tl.arange(0, BLOCK_K).to(tl.int64)
     a_offset = a_rows + depth[None, :] * a_k
     b_offset = depth[:, None] * b_k + b_cols
@@ -146,12 +146,6 @@ def multiply_panels(
         else:
             re = add_real(re, a, a_offset, a_mask, b, b_offset, b_mask, MATH)
     return re, im
-
-
-@triton.constexpr_function
-def is_unit(stride):
-    """Whether a stride is the compile-time constant 1."""
-    return isinstance(stride, int) and stride == 1
 
 
 @triton.jit

@@ -13,22 +13,23 @@ def gemv_kernel(
     COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_X: tl.constexpr,
     NEGATE: tl.constexpr, CONJ_SCALARS: tl.constexpr,
     ALPHA_KIND: tl.constexpr, BETA_KIND: tl.constexpr,
+    BATCHED: tl.constexpr, SPLIT: tl.constexpr,
     BY_COLUMNS: tl.constexpr, UNIT: tl.constexpr, POLICY: tl.constexpr,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, STAGES: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, STAGES: tl.constexpr, UNROLL: tl.constexpr,
 ):  # fmt: skip
     """y := (+-) alpha op(A) op(x) + beta y, for each batch member.
 
     BY_COLUMNS says that A lies by columns, else by rows, UNIT that elements are neighbours there,
     POLICY how long L2 should keep them. A complex A is read as reals, two for each element.
-    `splits` programs share BLOCK_M rows of a batch member: each sums over every splits-th block of
-    columns, and the last one to arrive adds the partial sums in a fixed order, whatever the order
-    of arrival. With alpha = 0 or n = 0 the product is dropped and A and x are not read; with
-    beta = 0, y is not read.
+    `splits` programs, more than one where SPLIT, share BLOCK_M rows of a batch member: each sums
+    over every splits-th block of columns, and the last one to arrive adds the partial sums in a
+    fixed order, whatever the order of arrival. UNROLL blocks are on their way at a time. BATCHED
+    says that there is more than one member. With alpha = 0 or n = 0 the product is dropped and A
+    and x are not read; with beta = 0, y is not read.
     """
-    group = tl.program_id(0) // splits
-    split = tl.program_id(0) % splits
-    batch = group // row_blocks
-    row = (group % row_blocks).to(tl.int64) * BLOCK_M
+    group, split = tile.position(tl.program_id(0), splits, True, SPLIT)
+    batch, row_block = tile.position(group, row_blocks, BATCHED, True)
+    row = row_block.to(tl.int64) * BLOCK_M
     a = tile.batch_base(a, batch, inner, a_b0, a_b1, COMPLEX)
     x = tile.batch_base(x, batch, inner, x_b0, x_b1, COMPLEX)
     y = tile.batch_base(y, batch, inner, y_b0, y_b1, COMPLEX)
@@ -47,9 +48,10 @@ def gemv_kernel(
 
     re, im = multiply_rows(
         a, x, m, n, a_m, a_n, x_inc, split, splits,
-        COMPLEX, CONJ_A, CONJ_X, BY_COLUMNS, UNIT, POLICY, BLOCK_M, BLOCK_N, STAGES,
+        COMPLEX, CONJ_A, CONJ_X, BY_COLUMNS, UNIT, POLICY, SPLIT, BLOCK_M, BLOCK_N, STAGES,
+        UNROLL,
     )  # fmt: skip
-    if splits == 1:
+    if not SPLIT:
         update_rows(y, y_inc, m, n, alpha, beta, re, im, COMPLEX, ALPHA_KIND, BETA_KIND)
     else:
         partial = tile.advance(partial, group.to(tl.int64) * splits * BLOCK_M, COMPLEX)
@@ -65,7 +67,8 @@ def multiply_rows(
     a, x, m, n, a_m, a_n, x_inc, split, splits,
     COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_X: tl.constexpr,
     BY_COLUMNS: tl.constexpr, UNIT: tl.constexpr, POLICY: tl.constexpr,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, STAGES: tl.constexpr,
+    SPLIT: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, STAGES: tl.constexpr,
+    UNROLL: tl.constexpr,
 ):  # fmt: skip
     """op(A) op(x) for BLOCK_M rows over this split's blocks of columns as (re, im).
 
@@ -79,12 +82,12 @@ def multiply_rows(
         if m >= BLOCK_M:
             p, q = sum_columns(
                 a, offset, None, x, n, a_n, x_inc, split, splits,
-                COMPLEX, POLICY, BLOCK_M, BLOCK_N, STAGES,
+                COMPLEX, POLICY, SPLIT, BLOCK_M, BLOCK_N, STAGES, UNROLL,
             )  # fmt: skip
         else:
             p, q = sum_columns(
                 a, offset, rows < PARTS * m, x, n, a_n, x_inc, split, splits,
-                COMPLEX, POLICY, BLOCK_M, BLOCK_N, STAGES,
+                COMPLEX, POLICY, SPLIT, BLOCK_M, BLOCK_N, STAGES, UNROLL,
             )  # fmt: skip
         return combine(p, q, COMPLEX, CONJ_A, CONJ_X)
     else:
@@ -92,7 +95,7 @@ def multiply_rows(
         rows = tl.minimum(tl.arange(0, BLOCK_M).to(tl.int64)[:, None], m - 1)
         return sum_rows(
             a, PARTS * rows * a_m, x, n, a_n, x_inc, split, splits,
-            COMPLEX, CONJ_A, CONJ_X, UNIT, POLICY, BLOCK_M, BLOCK_N, STAGES,
+            COMPLEX, CONJ_A, CONJ_X, UNIT, POLICY, SPLIT, BLOCK_M, BLOCK_N, STAGES, UNROLL,
         )  # fmt: skip
 
 
@@ -112,7 +115,8 @@ def spread(part, stride, PARTS: tl.constexpr, UNIT: tl.constexpr):
 def sum_columns(
     a, a_rows, row_mask, x, n, a_n, x_inc, split, splits,
     COMPLEX: tl.constexpr, POLICY: tl.constexpr,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, STAGES: tl.constexpr,
+    SPLIT: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, STAGES: tl.constexpr,
+    UNROLL: tl.constexpr,
 ):  # fmt: skip
     """(A x_re, A x_im) over blocks split, split + splits, ... of [0, n), the parts of A in turn.
 
@@ -126,10 +130,10 @@ def sum_columns(
     p = tl.zeros((PARTS * BLOCK_M, BLOCK_N), tile.compute_type(a.dtype))
     q = p
     whole = (n // BLOCK_N).to(tl.int32)
-    for block in tl.range(split, whole, splits, num_stages=STAGES):
+    for block in tl.range(split, whole, splits, num_stages=STAGES, loop_unroll_factor=UNROLL):
         j = block * width + cols
         p, q = add_columns(p, q, a, a_rows, row_mask, x, j, None, a_n, x_inc, COMPLEX, POLICY)
-    if (whole % splits == split) & (n % BLOCK_N != 0):
+    if tile.has_last(whole, split, splits, SPLIT) & (n % BLOCK_N != 0):
         j = whole * width + cols
         x_mask = j < n
         a_mask = x_mask
@@ -185,7 +189,8 @@ def sum_rows(
     a, a_rows, x, n, a_n, x_inc, split, splits,
     COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_X: tl.constexpr,
     UNIT: tl.constexpr, POLICY: tl.constexpr,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, STAGES: tl.constexpr,
+    SPLIT: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, STAGES: tl.constexpr,
+    UNROLL: tl.constexpr,
 ):  # fmt: skip
     """op(A) op(x) over blocks split, split + splits, ... of [0, n), as (re, im).
 
@@ -198,12 +203,12 @@ def sum_rows(
     re = tl.zeros((BLOCK_M, PARTS * BLOCK_N), tile.compute_type(a.dtype))
     im = re
     whole = (n // BLOCK_N).to(tl.int32)
-    for block in tl.range(split, whole, splits, num_stages=STAGES):
+    for block in tl.range(split, whole, splits, num_stages=STAGES, loop_unroll_factor=UNROLL):
         j = block * width + cols
         re, im = add_rows(
             re, im, a, a_rows, x, j, None, a_n, x_inc, COMPLEX, CONJ_A, CONJ_X, UNIT, POLICY
         )
-    if (whole % splits == split) & (n % BLOCK_N != 0):
+    if tile.has_last(whole, split, splits, SPLIT) & (n % BLOCK_N != 0):
         j = whole * width + cols
         re, im = add_rows(
             re, im, a, a_rows, x, j, j < PARTS * n, a_n, x_inc,
@@ -225,10 +230,12 @@ def add_rows(
 ):  # fmt: skip
     """(re, im) + op(A) op(x), elementwise, for a tile of A and x at the parts j of their rows."""
     PARTS: tl.constexpr = 2 if COMPLEX else 1
-    x_offset = j // PARTS * (PARTS * x_inc)  # x before A, as in add_columns
-    x_same = tile.load(x, x_offset + j % PARTS, mask).to(re.dtype)
+    # x before A, as in add_columns.
+    x_same = tile.load(x, spread(j, x_inc, PARTS, tile.is_unit(x_inc)), mask).to(re.dtype)
     if COMPLEX:
-        x_other = tile.load(x, x_offset + 1 - j % 2, mask).to(re.dtype)
+        # The parts change places in registers: to load them would take as many loads as A.
+        x_re, x_im = tl.split(tl.reshape(x_same, (1, x_same.shape[1] // 2, 2)))
+        x_other = tl.reshape(tl.join(x_im, x_re), x_same.shape)
         x_same, x_other = signed(x_same, x_other, j % 2 == 1, CONJ_A, CONJ_X)
     value = load_rows(a, a_rows + spread(j, a_n, PARTS, UNIT), mask, UNIT, POLICY).to(re.dtype)
     re = re + value * x_same

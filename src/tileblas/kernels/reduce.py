@@ -11,21 +11,23 @@ def dot_kernel(
     x, y, out, partial, arrived, n, x_inc, y_inc,
     inner, x_b0, x_b1, y_b0, y_b1, out_b0, out_b1, splits,
     COMPLEX: tl.constexpr, CONJ_X: tl.constexpr, CONJ_Y: tl.constexpr, NEGATE: tl.constexpr,
-    BLOCK: tl.constexpr, MAX_SPLITS: tl.constexpr,
+    BATCHED: tl.constexpr, SPLIT: tl.constexpr, BLOCK: tl.constexpr, MAX_SPLITS: tl.constexpr,
 ):  # fmt: skip
     """out := (+-) sum_i op(x_i) op(y_i), for each batch member.
 
-    `splits` programs share a batch member: each sums every splits-th block, and the last one to
-    arrive adds the partial sums in a fixed order, whatever the order of arrival.
+    `splits` programs share a batch member, more than one where SPLIT: each sums every splits-th
+    block, and the last one to arrive adds the partial sums in a fixed order, whatever the order of
+    arrival. BATCHED says that there is more than one member.
     """
-    batch = tl.program_id(0) // splits
-    split = tl.program_id(0) % splits
+    batch, split = tile.position(tl.program_id(0), splits, BATCHED, SPLIT)
     x = tile.batch_base(x, batch, inner, x_b0, x_b1, COMPLEX)
     y = tile.batch_base(y, batch, inner, y_b0, y_b1, COMPLEX)
     out = tile.batch_base(out, batch, inner, out_b0, out_b1, COMPLEX)
 
-    re, im = sum_products(x, y, n, x_inc, y_inc, split, splits, COMPLEX, CONJ_X, CONJ_Y, BLOCK)
-    if splits == 1:
+    re, im = sum_products(
+        x, y, n, x_inc, y_inc, split, splits, COMPLEX, CONJ_X, CONJ_Y, SPLIT, BLOCK
+    )
+    if not SPLIT:
         store_sum(out, 0, re, im, COMPLEX, NEGATE)
     else:
         partial = tile.advance(partial, batch.to(tl.int64) * splits, COMPLEX)
@@ -43,7 +45,8 @@ def dot_kernel(
 @triton.jit
 def sum_products(
     x, y, n, x_inc, y_inc, split, splits,
-    COMPLEX: tl.constexpr, CONJ_X: tl.constexpr, CONJ_Y: tl.constexpr, BLOCK: tl.constexpr,
+    COMPLEX: tl.constexpr, CONJ_X: tl.constexpr, CONJ_Y: tl.constexpr,
+    SPLIT: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """The sum over blocks split, split + splits, ... of [0, n) as (re, im); real: im is re.
 
@@ -60,7 +63,7 @@ def sum_products(
             re, im = add_complex(re, im, x, i * x_inc, y, i * y_inc, None, CONJ_X, CONJ_Y)
         else:
             re = add_real(re, x, i * x_inc, y, i * y_inc, None)
-    if whole % splits == split:
+    if tile.has_last(whole, split, splits, SPLIT):
         i = end + lanes
         if COMPLEX:
             re, im = add_complex(re, im, x, i * x_inc, y, i * y_inc, i < n, CONJ_X, CONJ_Y)
@@ -132,20 +135,20 @@ SCALE_SMALL = tl.constexpr(2.0**537)
 @triton.jit
 def nrm2_kernel(
     x, out, partial, arrived, n, x_inc, inner, x_b0, x_b1, out_b0, out_b1, splits,
-    COMPLEX: tl.constexpr, BLOCK: tl.constexpr, MAX_SPLITS: tl.constexpr,
+    COMPLEX: tl.constexpr, BATCHED: tl.constexpr, SPLIT: tl.constexpr,
+    BLOCK: tl.constexpr, MAX_SPLITS: tl.constexpr,
 ):  # fmt: skip
     """out := sqrt(sum_i |x_i|^2), for each batch member, shared by `splits` programs as in dot.
 
     Squares of float32 and narrower types are exact in float64, and are added there.
     """
-    batch = tl.program_id(0) // splits
-    split = tl.program_id(0) % splits
+    batch, split = tile.position(tl.program_id(0), splits, BATCHED, SPLIT)
     x = tile.batch_base(x, batch, inner, x_b0, x_b1, COMPLEX)
     out = tile.batch_base(out, batch, inner, out_b0, out_b1, False)
 
     SCALED: tl.constexpr = x.dtype.element_ty == tl.float64
-    small, medium, big = sum_squares(x, n, x_inc, split, splits, COMPLEX, SCALED, BLOCK)
-    if splits == 1:
+    small, medium, big = sum_squares(x, n, x_inc, split, splits, COMPLEX, SCALED, SPLIT, BLOCK)
+    if not SPLIT:
         store_root(out, small, medium, big, SCALED)
     else:
         PARTS: tl.constexpr = 3 if SCALED else 1
@@ -165,8 +168,9 @@ def nrm2_kernel(
 
 @triton.jit
 def sum_squares(
-    x, n, x_inc, split, splits, COMPLEX: tl.constexpr, SCALED: tl.constexpr, BLOCK: tl.constexpr
-):
+    x, n, x_inc, split, splits,
+    COMPLEX: tl.constexpr, SCALED: tl.constexpr, SPLIT: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
     """The sums of squares over blocks split, split + splits, ... of [0, n) as (small, medium, big).
 
     Not SCALED: medium is the sum of all.
@@ -180,7 +184,7 @@ def sum_squares(
     for start in range(split.to(tl.int64) * BLOCK, end, splits * BLOCK):
         offset = (start + lanes) * x_inc
         small, medium, big = add_elements(small, medium, big, x, offset, None, COMPLEX, SCALED)
-    if whole % splits == split:
+    if tile.has_last(whole, split, splits, SPLIT):
         i = end + lanes
         small, medium, big = add_elements(small, medium, big, x, i * x_inc, i < n, COMPLEX, SCALED)
     medium = tl.sum(medium)

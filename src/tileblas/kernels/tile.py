@@ -22,6 +22,37 @@ def compute_type(pointer_type):
     return tl.float64 if pointer_type.element_ty == tl.float64 else tl.float32
 
 
+@triton.constexpr_function
+def is_unit(stride):
+    """Whether a stride is the compile-time constant 1."""
+    return isinstance(stride, int) and stride == 1
+
+
+@triton.jit
+def position(index, size, OUTER: tl.constexpr, INNER: tl.constexpr):
+    """(index // size, index % size), where OUTER and INNER say which of them can be other than 0.
+
+    A division takes as long as 30 other instructions, which counts in a kernel of a few
+    microseconds.
+    """
+    zero = tl.full((), 0, tl.int32)
+    if OUTER and INNER:
+        return index // size, index % size
+    elif OUTER:
+        return index, zero
+    elif INNER:
+        return zero, index
+    else:
+        return zero, zero
+
+
+@triton.jit
+def has_last(last, split, splits, SPLIT: tl.constexpr):
+    """Whether block `last` is one of split, split + splits, ..., where SPLIT; else it always is."""
+    _, owner = position(last, splits, True, SPLIT)
+    return owner == split
+
+
 @triton.jit
 def batch_base(pointer, index, inner, stride_0, stride_1, COMPLEX: tl.constexpr):
     """Where batch member (index // inner, index % inner) of an operand begins."""

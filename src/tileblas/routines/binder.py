@@ -113,6 +113,7 @@ class Binder:
             grid=grid,
             num_warps=config.num_warps,
             num_stages=config.num_stages,
+            max_registers=config.max_registers,
             alignment=alignment,
             partial_bytes=partial_bytes,
             counters=counters,

@@ -62,7 +62,9 @@ class Launch:
     kernel is "<file>.<function>" below tileblas.kernels; arguments are in the kernel's order;
     constants are its constexprs; partial_bytes and counters (int32, zero at the start and left zero
     by the kernel) are what it needs of the workspace. `alignment` is in bytes: it divides the
-    addresses of all rows that are loaded wide; 1 where loads are of one number.
+    addresses of all rows that are loaded wide; 1 where loads are of one number. `max_registers` is
+    what a thread may have at the most; 0 leaves it to the compiler, which then weighs how many
+    programs would share a multiprocessor, and may spread loads out to need fewer.
     """
 
     kernel: str
@@ -71,6 +73,7 @@ class Launch:
     grid: int
     num_warps: int = 4
     num_stages: int = 2
+    max_registers: int = 0
     alignment: int = 1
     partial_bytes: int = 0
     counters: int = 0

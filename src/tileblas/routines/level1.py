@@ -52,6 +52,8 @@ def plan_dot(problem: Problem, table: Table, alignment: int) -> tuple[Launch, ..
         binder.constant("CONJ_X", x.conj)
         binder.constant("CONJ_Y", y.conj)
         binder.constant("NEGATE", problem.negate)
+        binder.constant("BATCHED", count > 1)
+        binder.constant("SPLIT", splits > 1)
         for knob, value in config.knobs:
             binder.constant(knob, value)
         shared = splits > 1
@@ -93,6 +95,8 @@ def plan_nrm2(problem: Problem, table: Table, alignment: int) -> tuple[Launch, .
         binder.batch_strides("out", problem.output, wide=False)
         binder.count("splits", splits)
         binder.constant("COMPLEX", problem.is_complex)
+        binder.constant("BATCHED", count > 1)
+        binder.constant("SPLIT", splits > 1)
         for knob, value in config.knobs:
             binder.constant(knob, value)
         shared = splits > 1
@@ -130,6 +134,7 @@ def plan_scal(problem: Problem, table: Table, alignment: int) -> tuple[Launch, .
         binder.constant("COMPLEX", problem.is_complex)
         binder.constant("CONJ_ALPHA", problem.conj_scalars)
         binder.constant("ALPHA_KIND", kind)
+        binder.constant("BATCHED", count > 1)
         for knob, value in config.knobs:
             binder.constant(knob, value)
         return binder.launch("elementwise.scal_kernel", count * blocks, config, alignment)
@@ -163,6 +168,7 @@ def plan_axpy(problem: Problem, table: Table, alignment: int) -> tuple[Launch, .
         binder.constant("NEGATE", problem.negate)
         binder.constant("CONJ_ALPHA", problem.conj_scalars)
         binder.constant("ALPHA_KIND", kind)
+        binder.constant("BATCHED", count > 1)
         for knob, value in config.knobs:
             binder.constant(knob, value)
         return binder.launch("elementwise.axpy_kernel", count * blocks, config, alignment)

@@ -71,6 +71,8 @@ def plan_gemv(problem: Problem, table: Table, alignment: int) -> tuple[Launch, .
         binder.constant("CONJ_SCALARS", problem.conj_scalars)
         binder.constant("ALPHA_KIND", alpha)
         binder.constant("BETA_KIND", beta)
+        binder.constant("BATCHED", count > 1)
+        binder.constant("SPLIT", splits > 1)
         binder.constant("BY_COLUMNS", columns)
         binder.constant("UNIT", a.strides[0 if columns else 1] == 1)
         binder.constant("POLICY", "evict_first" if passes_by else "")

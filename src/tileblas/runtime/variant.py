@@ -19,16 +19,18 @@ class Variant:
     constants: tuple[tuple[str, Any], ...]
     num_warps: int
     num_stages: int
+    max_registers: int
     target: Target
 
     @property
     def options(self) -> dict[str, Any]:
         """Options of the compiler. Fusion is explicit: its default changes between versions."""
-        return {
+        options: dict[str, Any] = {
             "num_warps": self.num_warps,
             "num_stages": self.num_stages,
             "enable_fp_fusion": True,
         }
+        return options | ({"maxnreg": self.max_registers} if self.max_registers else {})
 
 
 def variant_of(launch: Launch, target: Target) -> Variant:
@@ -42,5 +44,6 @@ def variant_of(launch: Launch, target: Target) -> Variant:
         constants=launch.constants,
         num_warps=launch.num_warps,
         num_stages=launch.num_stages,
+        max_registers=launch.max_registers,
         target=target,
     )

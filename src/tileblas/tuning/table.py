@@ -20,7 +20,7 @@ class Config:
     else 0): the model weighs candidates by it. `per_processor` programs share a multiprocessor.
     `layout` is the only one that the row is for, `math` the arithmetic: "ieee", or "fp64" for FP32
     operands that are multiplied and summed in FP64. `body` names a kernel that stands in for the
-    usual one.
+    usual one. `max_registers` is the launch's.
     """
 
     knobs: tuple[tuple[str, int], ...]
@@ -31,6 +31,7 @@ class Config:
     layout: str = "any"
     math: str = "ieee"
     body: str = ""
+    max_registers: int = 0
 
     def __getitem__(self, knob: str) -> int:
         return dict(self.knobs)[knob]
@@ -105,4 +106,5 @@ def _config(row: dict) -> Config:
         layout=row.get("layout", "any"),
         math=row.get("math", "ieee"),
         body=row.get("body", ""),
+        max_registers=row.get("max_registers", 0),
     )
