@@ -32,8 +32,8 @@ def is_unit(stride):
 def position(index, size, OUTER: tl.constexpr, INNER: tl.constexpr):
     """(index // size, index % size), where OUTER and INNER say which of them can be other than 0.
 
-    A division takes as long as 30 other instructions, which counts in a kernel of a few
-    microseconds.
+    What need not be divided is not: divisions, and the code for sharing rows, took 0.4 to 0.5 us of
+    the 5 to 7 us of gemv at 256 and 1024 on an H200.
     """
     zero = tl.full((), 0, tl.int32)
     if OUTER and INNER:
