@@ -66,11 +66,10 @@ def test_producers_wait_before_they_reuse_what_is_read(driver):
 
 
 class TorchStream:
-    """Stands in for torch.cuda.Stream, which torch keeps for good."""
+    """Stands in for torch.cuda.Stream: an odd number for torch's own, else a pointer, or 0."""
 
-
-class ExternalStream(TorchStream):
-    """Stands in for torch.cuda.ExternalStream, whose owner may destroy it."""
+    def __init__(self, stream_id):
+        self.stream_id = stream_id
 
 
 class Tensor:
@@ -83,7 +82,7 @@ class Tensor:
 
 @pytest.fixture
 def torch(monkeypatch):
-    cuda = SimpleNamespace(Stream=TorchStream, ExternalStream=ExternalStream)
+    cuda = SimpleNamespace(Stream=TorchStream)
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
 
 
@@ -91,14 +90,15 @@ def tensor_operand(stream) -> Operand:
     return operand(stream)._replace(library="torch", array=Tensor())
 
 
-def test_torch_is_told_of_a_stream_of_its_own(driver, torch):
-    there, elsewhere, owner = tensor_operand(7), tensor_operand(8), TorchStream()
+@pytest.mark.parametrize("number", [0, 3])
+def test_torch_is_told_of_a_stream_of_its_own(driver, torch, number):
+    there, elsewhere, owner = tensor_operand(7), tensor_operand(8), TorchStream(number)
     streams.hold(Stream(7, owner), [there, elsewhere])
     assert (there.array.recorded, elsewhere.array.recorded) == ([], [owner])
     assert driver.waits == []
 
 
-@pytest.mark.parametrize("owner", [None, object(), ExternalStream()])
+@pytest.mark.parametrize("owner", [None, object(), TorchStream(4096)])
 def test_torch_is_told_of_no_stream_that_may_be_destroyed(driver, torch, owner):
     """It would record an event there when the memory is freed, and the process would end."""
     used = tensor_operand(8)

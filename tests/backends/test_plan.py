@@ -96,7 +96,11 @@ def test_less_alignment_is_refused_and_more_is_not(machine):
     odd.data.ptr += 4
     with pytest.raises(tb.BlasError, match=r"'b' .*aligned to 16 bytes"):
         tb.plan(tb.gemm, a, b, c)(a, odd, c)
-    assert tb.plan(tb.gemm, a, odd, c)(a, odd, c) is c
+    eight = tb.plan(tb.gemm, a, odd, c)
+    assert eight(a, odd, c) is c
+    odd.data.ptr += 4
+    with pytest.raises(tb.BlasError, match=r"'b' .*aligned to 8 bytes"):
+        eight(a, odd, c)
 
 
 def test_overlap_is_refused(machine):

@@ -142,6 +142,7 @@ def test_torch_does_not_reuse_what_another_stream_reads(torch, form, gate):
 
 def test_a_stream_may_end_before_the_arrays_that_it_read(torch, cupy):
     """torch must not be told of it: it would record an event there as it frees the arrays."""
+    # So short that no workspace is needed, which would keep the stream alive.
     x, stream = torch.ones(1000, device="cuda"), cupy.cuda.Stream(non_blocking=True)
     found = tb.dot(x, x, stream=stream)
     stream.synchronize()

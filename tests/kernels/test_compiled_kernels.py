@@ -85,13 +85,15 @@ def test_ieee_float32_uses_no_tensor_core():
     assert not any(count(code.operations(), name) for name in ("HMMA", "HGMMA", "DMMA"))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_gemm_of_unaligned_operands_compiles(dtype):
+@pytest.mark.parametrize(
+    ("dtype", "alignment"), [*((dtype, 1) for dtype in DTYPES), ("float16", 4), ("complex64", 8)]
+)
+def test_gemm_of_unaligned_operands_compiles(dtype, alignment):
     tile = table("sm_90").candidates("gemm", dtype, "unaligned")[0]
     blocks = tile["BLOCK_M"], tile["BLOCK_N"], tile["BLOCK_K"]
     constants = gemm_constants(dtype, blocks, math=tile.math)
     shape = {"warps": tile.num_warps, "stages": tile.num_stages}
-    code = compiled(gemm.gemm_kernel, dtype, constants, **shape, alignment=1)
+    code = compiled(gemm.gemm_kernel, dtype, constants, **shape, alignment=alignment)
     assert not code.operations()["LDG.E.128"]
     assert code.shared <= SHARED_LIMIT[90]
 
@@ -172,9 +174,10 @@ def test_scal_loads_and_stores_wide(dtype):
     assert not spills(code.operations())
 
 
+@pytest.mark.parametrize("many", [True, False], ids=["shared", "alone"])
 @pytest.mark.parametrize("layout", ["row", "col"])
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_gemv_loops_load_the_matrix_wide_and_do_not_spill(dtype, layout):
+def test_gemv_loops_load_the_matrix_wide_and_do_not_spill(dtype, layout, many):
     """Every tile of the table, in the loop over blocks that lie inside A.
 
     Each thread loads its share of a tile 16 bytes at a time, into registers or, where the loop is
@@ -182,7 +185,7 @@ def test_gemv_loops_load_the_matrix_wide_and_do_not_spill(dtype, layout):
     """
     for row in table("sm_90").candidates("gemv", dtype, layout):
         blocks = row["BLOCK_M"], row["BLOCK_N"]
-        pace = {"stages": row["STAGES"], "unroll": row["UNROLL"]}
+        pace = {"stages": row["STAGES"], "unroll": row["UNROLL"], "many": many}
         constants = gemv_constants(dtype, layout, blocks, **pace)
         shape = {"warps": row.num_warps, "registers": row.max_registers}
         code = compiled(matvec.gemv_kernel, dtype, constants, **shape)
@@ -220,8 +223,9 @@ def test_gemv_can_let_the_matrix_leave_l2_first(layout):
 def test_gemv_of_unaligned_operands_compiles(layout):
     for row in table("sm_90").candidates("gemv", "float32", layout):
         blocks = row["BLOCK_M"], row["BLOCK_N"]
-        constants = gemv_constants("float32", layout, blocks, beta="real", stages=row["STAGES"])
-        shape = {"warps": row.num_warps, "alignment": 1}
+        pace = {"stages": row["STAGES"], "unroll": row["UNROLL"]}
+        constants = gemv_constants("float32", layout, blocks, beta="real", **pace)
+        shape = {"warps": row.num_warps, "registers": row.max_registers, "alignment": 1}
         code = compiled(matvec.gemv_kernel, "float32", constants, **shape)
         assert not code.operations()["LDG.E.128"]
         assert not any(spills(loop) for loop in code.loops())

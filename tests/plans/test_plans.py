@@ -59,7 +59,7 @@ def virtual(dtype, shape, strides):
 # Every variant costs a user a second or more at its first use, so the number is watched.
 @pytest.mark.parametrize(
     ("family", "most"),
-    [("dot", 16), ("nrm2", 12), ("scal", 12), ("axpy", 12), ("gemv", 560), ("gemm", 320)],
+    [("dot", 96), ("nrm2", 72), ("scal", 36), ("axpy", 36), ("gemv", 560), ("gemm", 360)],
 )
 def test_number_of_prebuilt_variants(family, most, record_property):
     count = len(variants([family], Target(90)))
@@ -274,12 +274,30 @@ def test_gemv_sizes_do_not_make_variants():
 @pytest.mark.parametrize("layout", ["row", "col"])
 def test_every_tile_of_a_matrix_vector_product_is_prebuilt(dtype, layout):
     tiles = {
-        tuple((name, knob) for name, knob in launch.constants if name in KNOBS)
+        (
+            tuple((name, knob) for name, knob in launch.constants if name in KNOBS),
+            launch.num_warps,
+            launch.max_registers,
+        )
         for problem, alignment in problems(ROUTINES["gemv"], (dtype,))
         for launch in ROUTINES["gemv"].plan(problem, SM_90, alignment)
         if dict(launch.constants)["BY_COLUMNS"] == (layout == "col")
     }
-    assert tiles == {config.knobs for config in SM_90.candidates("gemv", dtype, layout)}
+    rows = SM_90.candidates("gemv", dtype, layout)
+    assert tiles == {(row.knobs, row.num_warps, row.max_registers) for row in rows}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+@pytest.mark.parametrize("shape", [(1000,), (1 << 20,), (8, 1000), (8, 1 << 20)], ids=str)
+@pytest.mark.parametrize("name", ["dot", "nrm2", "scal", "axpy"])
+def test_ordinary_calls_on_vectors_are_prebuilt(name, shape, dtype):
+    """Short and long ones, batches of them, and those that begin at an odd element."""
+    known = variants([name], Target(90))
+    gap = 16  # elements between the vectors of a batch
+    x = virtual(dtype, shape, (shape[-1] + gap, 1)[-len(shape) :])
+    for alignment in (16, 8, 1):
+        (launch,) = launches(name, (x,) * len(ROUTINES[name].arguments), alignment)
+        assert variant_of(launch, Target(90)) in known
 
 
 def test_gemv_runs_with_a_configuration_of_ones_own():

@@ -11,7 +11,6 @@ import numpy as np
 
 from tileblas.core.dtypes import lookup
 from tileblas.core.operand import CONJ, HOST, NEG, READONLY, Operand, c_strides
-from tileblas.runtime import fork
 
 LEGACY_STREAM = 1  # the legacy default stream in the numbering of DLPack and the CUDA interface
 _DLPACK_CPU, _DLPACK_CUDA, _DLPACK_CUDA_HOST, _DLPACK_MANAGED = 1, 2, 3, 13
@@ -187,6 +186,13 @@ def _pointer_device(pointer: int) -> int:
     return driver().device_of(pointer)
 
 
+def _refuse_in_forked_child() -> None:
+    """Raise before an exporter is asked: in a forked child it may wait for good, or abort (JAX)."""
+    from tileblas.runtime.driver import driver
+
+    driver()  # finds a fork out even where only another library had used CUDA before it
+
+
 def _dlpack(array: Any) -> Operand:
     kind, device = array.__dlpack_device__()
     if kind in (_DLPACK_CPU, _DLPACK_CUDA_HOST):
@@ -197,7 +203,7 @@ def _dlpack(array: Any) -> Operand:
         return _numpy(view)._replace(library="dlpack", array=array, keep=view)
     if kind not in (_DLPACK_CUDA, _DLPACK_MANAGED):
         raise TypeError(f"DLPack device type {int(kind)} is neither CPU nor CUDA memory")
-    fork.check()  # in a forked child an exporter may wait for good, or abort, as JAX does
+    _refuse_in_forked_child()
     from cuda.core.utils import StridedMemoryView
 
     view = StridedMemoryView(array, stream_ptr=LEGACY_STREAM)

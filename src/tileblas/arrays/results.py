@@ -106,8 +106,9 @@ _NUMBERS = 64  # 0-d results that are made at once
 def _torch_number_maker(like: Operand, dtype: DType) -> Maker:
     """0-d results, of which many are made at once on the default stream, and for it.
 
-    Not on others, since a graph keeps the memory of its own stream. The first ones are made here:
-    that loads torch's kernel, which may wait for the device, and no later call should.
+    Not on others, since a graph keeps the memory of its own stream. Where the default stream is the
+    current one the first are made here: that loads torch's kernel, which may wait for the device,
+    as a first call may.
     """
     one = _torch_maker(like, (), dtype)
     ready, make_many = _torch_numbers(like.array.device, dtype)

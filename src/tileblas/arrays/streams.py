@@ -88,9 +88,11 @@ def order_after(stream: Stream, operands: Iterable[Operand]) -> None:
 def hold(stream: Stream, operands: Iterable[Operand]) -> None:
     """Keep the operands' memory from being reused before the work now in `stream` has read it.
 
-    torch's allocator is told of a stream of torch's own. In all other cases the stream of the
-    operand's library waits, on the device, before it goes on. Views of JAX and DLPack memory, whose
-    owner's stream nobody knows, are kept alive until an event passes.
+    torch's allocator is told of a stream of torch's own. In all other cases the stream on which the
+    operand's library works now waits, on the device, before it goes on: where a caller has gone on
+    to another one than the memory was allocated on, the library's own rules hold for that one. As
+    in `order_after`, nothing waits where only one of the two streams is being captured. Views of
+    JAX and DLPack memory, whose owner's stream nobody knows, are kept alive until an event passes.
     """
     operands = list(operands)
     told = _is_torch_stream(stream)
@@ -111,13 +113,14 @@ def _is_torch_stream(stream: Stream) -> bool:
     """Whether torch made the stream, and so keeps it for good.
 
     When memory that was recorded on a stream is freed, torch records an event there. Where the
-    stream has been destroyed in the meantime, that ends the process.
+    stream has been destroyed in the meantime, that ends the process. The `stream_id` of one that
+    torch has from elsewhere is its pointer; torch's own are 0, the default one, or odd.
     """
     torch = sys.modules.get("torch")
-    if torch is None:
+    if torch is None or not isinstance(stream.owner, torch.cuda.Stream):
         return False
-    own, foreign = torch.cuda.Stream, torch.cuda.ExternalStream
-    return isinstance(stream.owner, own) and not isinstance(stream.owner, foreign)
+    number = stream.owner.stream_id
+    return number == 0 or number % 2 == 1
 
 
 # Views that queued work still reads, each list with the event that ends its need.

@@ -31,7 +31,7 @@ def runner(spec: Spec, problem: Problem) -> Callable[..., None]:
         raise RuntimeError(
             "Triton compiles in this process; ask for 'interpret' before it is imported"
         )
-    launches = spec.plan(problem, table("interpret"), False)
+    launches = spec.plan(problem, table("interpret"), 1)
     kernels = [_kernel(launch.kernel) for launch in launches]
 
     def run(operands: Mapping[str, Operand], scalars: Mapping[str, Scalar], stream: object) -> None:

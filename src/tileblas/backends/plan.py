@@ -21,12 +21,12 @@ class Plan:
     """What `tileblas.plan` returns: `p()` repeats the call, `p(a, b, c)` makes it on other arrays.
 
     Options and numbers are those of the plan; a device scalar is read anew at each call. Arrays
-    must be of the library and have the dtype, shape, strides and device that were planned for, be
-    aligned to 16 or 8 bytes where those were, and meet as little: BlasError otherwise, before
-    anything is written. The plan keeps its arrays alive; of those on a device `p()` asks nothing
-    but whether they are where they were, so one that is given another shape in place is used as
-    planned. Any thread may call it; it runs on the stream that was named, else on the one that is
-    current at the call.
+    must be of the library and have the dtype, shape, strides and device that were planned for,
+    be aligned to 16 or 8 bytes where all of those were, and meet as little: BlasError
+    otherwise, before anything is written. The plan keeps its arrays alive; of those on a device
+    `p()` asks nothing but whether they are where they were, so one that is given another shape
+    in place is used as planned. Any thread may call it; it runs on the stream that was named,
+    else on the one that is current at the call.
     """
 
     def __init__(

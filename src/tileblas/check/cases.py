@@ -26,6 +26,8 @@ MATRIX_LAYOUTS = {
     "row+7": Layout("C", pad=7),
     "col@1": Layout("F", pad=3, offset=1),
     "row@1": Layout("C", pad=3, offset=1),
+    "col@2": Layout("F", pad=2, offset=2),
+    "row@2": Layout("C", pad=2, offset=2),
     "step": Layout("C", step=2, pad=3),
     "batch-inner": Layout("batch"),
     "up": Layout("C", pad=2, reverse=(-2,)),

@@ -51,7 +51,7 @@ def dot(routine: str, dtype: str, name: str) -> Iterator[Case]:
         yield dot_case(routine, dtype, n, (0, 0), fill="integers")
     for fill, n in (("integers", 257), ("special", 9), ("special", 3), ("nan", 2), ("inf", 4)):
         yield dot_case(routine, dtype, n, (1, 1), fill=fill)
-    for offset in (1, 3):
+    for offset in (1, 2, 3):
         yield dot_case(routine, dtype, 129, offset=offset)
     for fill in ("wide", "huge", "subnormal"):
         yield dot_case(routine, dtype, 65, fill=fill)
@@ -79,7 +79,7 @@ def nrm2(dtype: str, name: str) -> Iterator[Case]:
         yield nrm2_case(dtype, n, fill=fill)
     for fill, n in itertools.product(("wide", "huge", "subnormal", "integers"), (1, 2, 65, 1025)):
         yield nrm2_case(dtype, n, fill=fill)
-    for offset in (1, 3):
+    for offset in (1, 2, 3):
         yield nrm2_case(dtype, 129, offset=offset)
     if name == "interpret":
         yield nrm2_case(dtype, LONG[1], fill="wide")
@@ -121,7 +121,7 @@ def scal(dtype: str, name: str) -> Iterator[Case]:
         yield scal_case(dtype, 17, -2, alphas[-1], batch)
         yield scal_case(dtype, 17, 1, 2, batch, order="batch")
     yield from _scal_values(dtype)
-    for offset in (1, 3):
+    for offset in (1, 2, 3):
         yield scal_case(dtype, 129, offset=offset)
     if name == "interpret":
         return
@@ -164,7 +164,7 @@ def axpy(dtype: str, name: str) -> Iterator[Case]:
     ):
         yield axpy_case(dtype, 17, (-1, 2), alphas[-1], batches)
     yield from _axpy_values(dtype)
-    for offset in (1, 3):
+    for offset in (1, 2, 3):
         yield axpy_case(dtype, 129, offset=offset)
     if name == "interpret":
         return

@@ -132,8 +132,8 @@ def unit_axis(view: View) -> int | None:
 def row_alignment(views: Sequence[View], alignment: int) -> int:
     """The bytes that divide the address of every row and matrix of the operands, at most 16.
 
-    `alignment` is that of their first elements. 1 where it is not more than that of real numbers:
-    loads are then no wider than one.
+    `alignment` is that of their first elements, as `alignment_of` has it. 1 where the bytes are no
+    more than those of a real number: loads are then no wider than one.
     """
     steps = [
         stride * view.dtype.itemsize

@@ -12,6 +12,7 @@ FLOATS = ("fp32", "fp64")
 PARTIAL = "partial"
 ARRIVED = "arrived"
 WORKSPACE = (PARTIAL, ARRIVED)
+WORKSPACE_ALIGNMENT = 16  # bytes; an allocator's is larger
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ class Argument:
 
     def divisor(self, alignment: int) -> int:
         """What a launch of some alignment promises to divide the argument; 1 for nothing."""
+        if self.slot in WORKSPACE:
+            return WORKSPACE_ALIGNMENT
         if self.kind == POINTER:
             return 1 if self.loose else alignment
         return max(1, alignment // self.itemsize) if self.stride else 1

@@ -1,7 +1,9 @@
 """Sample problems of ordinary calls, whose kernels are prebuilt and counted.
 
-Layouts, conjugation by option, alignment, every tile, beta = 0 or not. Rarer calls (complex or
-device scalars, lazy bits, no unit stride, float32 outputs of half inputs) compile on first use.
+Layouts, conjugation by option, alignment, every tile, beta = 0 or not; vectors also in batches, and
+at addresses that are multiples of 8 only. Rarer calls (complex or device scalars, lazy bits, no
+unit stride, float32 outputs of half inputs, batches of gemv, rows of float32 and half types that
+are a multiple of 8 or 4 bytes but not of 16) compile on first use.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from tileblas.tuning.table import Table
 #: with a row length that keeps 16-byte alignment and one that does not.
 _LONG = 1 << 20
 _SIZES: dict[int, tuple[tuple[int, ...], ...]] = {
-    1: ((_LONG,),),
+    1: ((1000,), (_LONG,)),
     2: (
         *((n, n) for n in (64, 256, 1000, 1024, 4096, 16384)),
         *((n, _LONG) for n in (8, 32, 128)),
@@ -33,7 +35,12 @@ _SIZES: dict[int, tuple[tuple[int, ...], ...]] = {
     3: ((64, 64, 64), (512, 512, 512), (4096, 4096, 4096)),
 }
 #: (elements that rows are longer than they need be, alignment of addresses)
-_PLACES = ((0, WIDEST), (1, WIDEST), (1, 1))
+_PLACES = {
+    1: ((16, WIDEST), (16, 8), (16, 1)),  # so that the vectors of a batch are not one
+    2: ((0, WIDEST), (1, WIDEST), (1, 1)),
+    3: ((0, WIDEST), (1, WIDEST), (1, 1)),
+}
+_BATCHES: dict[int, tuple[tuple[int, ...], ...]] = {1: ((), (3,)), 2: ((),), 3: ((),)}
 
 _SCALARS = {"alpha": (Scalar("real"),), "beta": (Scalar("zero"), Scalar("real"))}
 
@@ -50,12 +57,16 @@ def problems(spec: Spec, dtypes: tuple[str, ...] | None = None) -> Iterator[tupl
         dtype = DTYPES[name]
         letters = [_letters(option.letters, dtype) for option in spec.options]
         kinds = [_SCALARS[scalar] for scalar in spec.scalars]
-        for chosen, scalars, dims, (pad, alignment) in product(
-            product(*letters), product(*kinds), _SIZES[spec.level], _PLACES
+        for chosen, scalars, dims, batch, (pad, alignment) in product(
+            product(*letters),
+            product(*kinds),
+            _SIZES[spec.level],
+            _BATCHES[spec.level],
+            _PLACES[spec.level],
         ):
             options = {o.name: letter for o, letter in zip(spec.options, chosen, strict=True)}
             values = dict(zip(spec.scalars, scalars, strict=True))
-            yield _problem(spec, dtype, options, values, dims, pad), alignment
+            yield _problem(spec, dtype, options, values, dims, batch, pad), alignment
 
 
 def _letters(letters: str, dtype: DType) -> str:
@@ -64,18 +75,24 @@ def _letters(letters: str, dtype: DType) -> str:
 
 
 def _problem(
-    spec: Spec, dtype: DType, options, scalars, dims: tuple[int, ...], pad: int
+    spec: Spec,
+    dtype: DType,
+    options,
+    scalars,
+    dims: tuple[int, ...],
+    batch: tuple[int, ...],
+    pad: int,
 ) -> Problem:
     sizes = dict(zip(spec.dims, dims, strict=True))
     operands = [
-        _operand(dtype, tuple(sizes[axis] for axis in math_axes(arg, options)), pad)
+        _operand(dtype, (*batch, *(sizes[axis] for axis in math_axes(arg, options))), pad)
         for arg in spec.arguments
     ]
     output = spec.operands[spec.output]
     made = None
     if output.role == "new":
-        made = result_operand(output, new_output(output, sizes, ()), dtype)
-    return canonical(spec, operands, made, dims, (), options, scalars)
+        made = result_operand(output, new_output(output, sizes, batch), dtype)
+    return canonical(spec, operands, made, dims, batch, options, scalars)
 
 
 def _operand(dtype: DType, shape: tuple[int, ...], pad: int) -> Operand:
