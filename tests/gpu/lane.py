@@ -28,6 +28,7 @@ from tileblas.lab.environment import why_no_gpu
 from tileblas.routines.registry import families
 
 HERE = Path(__file__).parent
+CHECKS = HERE.parent / "semantics" / "test_grids.py"
 PYTHON = sys.executable
 TILEBLAS = (PYTHON, "-m", "tileblas")
 REPORT = "{report}"
@@ -122,7 +123,8 @@ STAGES: dict[str, Stage] = {
     "check-cupy": _check("cupy"),
     "check-numpy": _check("numpy"),
     **{subject: _pytest(str(path)) for subject, path in _SUBJECTS.items()},
-    "elsewhere": _pytest(f"--ignore={HERE}"),  # the GPU tests of other folders
+    # The GPU tests of other folders, but for those that the stages "check" are.
+    "elsewhere": _pytest(f"--ignore={HERE}", f"--ignore={CHECKS}"),
     "bench": _bench(),
     "bench-baseline": _bench("--list", "baseline"),
     "bench-calls": _bench("--calls"),
