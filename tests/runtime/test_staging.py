@@ -168,6 +168,15 @@ def test_with_beta_0_the_output_is_not_sent(stage, api):
     assert sent == a.nbytes + b.nbytes
 
 
+@pytest.mark.parametrize("zero", [0, 0.0, 0j])
+def test_with_alpha_0_only_the_output_is_sent(stage, api, zero):
+    a, b, c = (random(40, 40, dtype="complex128") for _ in range(3))
+    expected = 2 * c
+    stage("gemm", a, b, c, alpha=zero, beta=2)
+    np.testing.assert_array_equal(c, expected)
+    assert sum(nbytes for _, _, nbytes, _ in api.called("cuMemcpyHtoDAsync")) == c.nbytes
+
+
 def test_the_same_matrix_twice_is_sent_once(stage, api, gpu):
     a, c = random(16, 100), np.empty((16, 16))
     stage("gemm", a, a, c, trans_b="T")

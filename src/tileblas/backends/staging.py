@@ -94,8 +94,10 @@ class Staged:
         names = spec.option_names
         self._letters = {n: o.upper() for n, o in zip(names, options, strict=True)}
         self._values = [scalars[name].value for name in spec.scalars]
-        beta = scalars.get("beta")
+        alpha, beta = scalars.get("alpha"), scalars.get("beta")
         self._reads_output = beta is None or beta.kind != "zero"
+        # Beside a beta, alpha = 0 drops the product, and no input is read.
+        self._reads_inputs = alpha is None or beta is None or alpha.kind != "zero"
         self._ordered = False  # sends wait for the memory's allocation
 
     def allocate(self, stream: ComputeStream) -> list[Panel]:
@@ -133,7 +135,7 @@ class Staged:
         if key not in made:
             name = _name(operand.dtype)
             device = memory.empty_like(host, DEVICE, stream.handle, name, stream)
-            unsent = self._reads_output or not arg.is_output
+            unsent = self._reads_output if arg.is_output else self._reads_inputs
             made[key] = Piece(host, device, _copier(operand), unsent)
         return made[key]
 
