@@ -22,7 +22,8 @@ class Driver:
         self.passed: set[int] = set()
         self.marks = 0
 
-    def record_wait(self, producer, consumer):
+    def record_wait(self, producer, consumer, device):
+        assert device == 0
         self.waits.append((producer, consumer))
 
     def capturing(self, stream):

@@ -85,12 +85,21 @@ def test_an_invalidated_capture_is_an_error(fake_driver, api):
 
 @pytest.mark.parametrize(("producer", "consumer"), [(7, 0), (0, 7), (7, 8)])
 def test_a_stream_waits_for_another_by_an_event(fake_driver, api, producer, consumer):
-    fake_driver.record_wait(producer, consumer)
+    fake_driver.record_wait(producer, consumer, 0)
     ((event, recorded),) = api.called("cuEventRecord")
     assert recorded == (producer or 1)
     assert api.called("cuStreamWaitEvent") == [[consumer or 1, event, 0]]
     assert api.called("cuEventDestroy") == [[event]]
     assert api.called("cuStreamGetCtx") == [[max(producer, consumer)]]
+
+
+def test_two_default_streams_are_ordered_on_the_device_that_is_meant(fake_driver, api):
+    with fake_driver.current(0):
+        fake_driver.record_wait(0, 2, 1)
+    made_current = [context for (context,) in api.called("cuCtxSetCurrent")]
+    zero, one = fake_driver.context(0), fake_driver.context(1)
+    assert made_current == [zero, one, zero, "no context"]
+    assert api.called("cuStreamGetCtx") == []
 
 
 def test_cuda_used_before_a_fork_by_another_library_is_recognised(api):

@@ -80,9 +80,9 @@ def order_after(stream: Stream, operands: Iterable[Operand]) -> None:
     In a graph capture only a stream of the same capture can be waited for: work outside is no part
     of the graph.
     """
-    for producer in _others(stream, operands):
+    for producer, device in _others(stream, operands):
         if _may_order(stream, producer):
-            driver().record_wait(producer.handle, stream.handle)
+            driver().record_wait(producer.handle, stream.handle, device)
 
 
 def hold(stream: Stream, operands: Iterable[Operand]) -> None:
@@ -100,9 +100,9 @@ def hold(stream: Stream, operands: Iterable[Operand]) -> None:
         if told and operand.library == "torch" and current(operand).handle != stream.handle:
             operand.array.record_stream(stream.owner)
     foreign = [operand for operand in operands if not (told and operand.library == "torch")]
-    for producer in _others(stream, foreign):
+    for producer, device in _others(stream, foreign):
         if _may_order(stream, producer):
-            driver().record_wait(stream.handle, producer.handle)
+            driver().record_wait(stream.handle, producer.handle, device)
     views = [operand.keep for operand in foreign if operand.keep is not None]
     _let_go()
     if views and not driver().capturing(stream.handle):
@@ -142,9 +142,12 @@ def _let_go() -> None:
             done.append(_held.pop(0))
 
 
-def _others(stream: Stream, operands: Iterable[Operand]) -> list[Stream]:
-    """The streams of the operands that are not `stream`, each once."""
-    found = {current(operand).handle: current(operand) for operand in operands}
+def _others(stream: Stream, operands: Iterable[Operand]) -> list[tuple[Stream, int]]:
+    """The streams of the operands that are not `stream`, each once, and their device."""
+    found: dict[int, tuple[Stream, int]] = {}
+    for operand in operands:
+        producer = current(operand)
+        found[producer.handle] = producer, operand.device
     found.pop(stream.handle, None)
     return list(found.values())
 

@@ -170,16 +170,18 @@ class Driver:
             raise self.error("cuStreamIsCapturing", code)
         return int(self.call("cuStreamGetCaptureInfo", stream)[1]) if status else 0
 
-    def record_wait(self, producer: int, consumer: int) -> None:
-        """Work queued in `consumer` from now on waits for the work now in `producer`."""
+    def record_wait(self, producer: int, consumer: int, device: int) -> None:
+        """Work queued in `consumer` from now on waits for the work now in `producer`.
+
+        The default streams have no device of their own: each belongs to the other one's, and both
+        to `device`.
+        """
         flag = self.api.CUevent_flags.CU_EVENT_DISABLE_TIMING
-        # The default streams have no device of their own: both then belong to the other's, or to
-        # the current one.
         named = max(producer, consumer)
         if named > PER_THREAD_STREAM:
             context = self.call("cuStreamGetCtx", named)
         else:
-            context = self.call("cuCtxGetCurrent")
+            context = self.context(device)
         with Current(self, context):
             event = self.call("cuEventCreate", int(flag))
             try:

@@ -135,7 +135,7 @@ class DeviceArray:
 
     def _order_before(self, consumer: int) -> None:
         if consumer != (self.stream or LEGACY_STREAM):
-            driver().record_wait(self.stream, consumer)
+            driver().record_wait(self.stream, consumer, self.device)
 
 
 def empty(
@@ -224,17 +224,17 @@ def send(
         return
     up = link(on, to.device).up
     if wait:
-        on.record_wait(to.stream, up.stream)
+        on.record_wait(to.stream, up.stream, to.device)
     try:
         up.send(to.address, source, copy)
     finally:  # after a failure too: the memory is given back in the order of its stream
-        on.record_wait(up.stream, to.stream)
+        on.record_wait(up.stream, to.stream, to.device)
 
 
 def order_sends(device: int, stream: int, *, on: Driver | None = None) -> None:
     """Have all sends to come wait for the work now in the stream, where they are not told to."""
     on = on or driver()
-    on.record_wait(stream, link(on, device).up.stream)
+    on.record_wait(stream, link(on, device).up.stream, device)
 
 
 def receive(
