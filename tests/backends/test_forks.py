@@ -20,6 +20,8 @@ def _dot(results) -> None:
         results.put(float(tb.dot(np.full(3, 2.0), np.full(3, 5.0))))
 
 
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # JAX's, where a test has imported it
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_lock_that_a_thread_held_does_not_stop_the_child():
     forking = multiprocessing.get_context("fork")
     results = forking.SimpleQueue()
