@@ -138,6 +138,17 @@ def test_memory_is_pinned_once(on, api):
     assert api.called("cuMemAllocHost") == [[2 * 2 * 4 * KIB]] * 2
 
 
+def test_nothing_is_pinned_where_an_event_cannot_be_made(on, api):
+    """It would stay pinned, out of reach, and the next call would pin as much again."""
+    array = empty_like(BLOCK, 0, 7, on=on)
+    link(on, 0)
+    api.failing["cuEventCreate"] = 700
+    for _ in range(2):
+        with pytest.raises(CudaError, match="cuEventCreate"):
+            memory.send(BLOCK, array, wait=False, on=on)
+    assert api.called("cuMemAllocHost") == []
+
+
 def test_no_event_is_left_behind(on, api):
     def kept():
         return len(api.called("cuEventCreate")) - len(api.called("cuEventDestroy"))

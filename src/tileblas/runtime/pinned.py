@@ -200,8 +200,9 @@ class Lane:
         with self._pinning:
             if self._pairs is None:
                 on, count = self._on, 2 * self._threads
+                events = [on.new_event() for _ in range(count)]  # first: pinned memory stays pinned
                 memory = _pinned(on, BUFFER_BYTES * count).reshape(count, BUFFER_BYTES)
-                buffers = [Buffer(row, on.new_event()) for row in memory]
+                buffers = [Buffer(row, event) for row, event in zip(memory, events, strict=True)]
                 pairs: SimpleQueue[Pair] = SimpleQueue()
                 for pair in zip(buffers[::2], buffers[1::2], strict=True):
                     pairs.put(pair)
