@@ -6,7 +6,7 @@
 #   make test-gpu      `tileblas check` on the GPU, the GPU tests, compute-sanitizer; a table last
 #   make bench-gpu     timings beside cuBLAS, of calls and of staging, written to results/
 #   make lint types    the linter; the type checker
-#   make readme        rewrite the generated table of the README
+#   make readme stub   rewrite the generated tables of the README; the stub of tileblas.blas
 #   make wheel         build dist/tileblas-*.whl
 #
 #   PYTHON=python3.12  the Python to set up with
@@ -40,13 +40,13 @@ INTERPRET := TRITON_INTERPRET=1 TILEBLAS_BACKEND=interpret
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: demo test lint types test-core test-interpret test-next test-newest test-gpu bench-gpu \
-        readme wheel clean
+.PHONY: demo test lint types test-core test-scipy test-interpret test-next test-newest test-gpu \
+        bench-gpu readme stub wheel clean
 
 demo: $(READY)
 	$(PY) -m tileblas demo
 
-test: lint types test-core test-interpret test-next test-newest
+test: lint types test-core test-scipy test-interpret test-next test-newest
 
 lint: $(READY)
 	@echo "== lint"
@@ -60,6 +60,10 @@ types: $(READY)
 test-core: $(READY)
 	@echo "== tests: core, CPU backend, compiling without a GPU"
 	$(PY) $(PYTEST) -m "not interpret"
+
+test-scipy: $(READY)
+	@echo "== tests: SciPy's own, of its BLAS, with tileblas.blas in its place"
+	$(PY) tests/scipy_suite.py
 
 test-interpret: $(READY)
 	@echo "== tests: the kernels in Triton's interpreter"
@@ -85,6 +89,9 @@ bench-gpu: $(READY)
 
 readme: $(READY)
 	$(PY) tests/project/test_readme.py
+
+stub: $(READY)
+	$(PY) tests/project/test_blas_stub.py
 
 wheel: $(READY)
 	$(PY) -m pip wheel --no-deps --wheel-dir dist .

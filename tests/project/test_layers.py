@@ -19,6 +19,8 @@ LAYERS = (
     ("arrays",),
     ("backends",),
     ("api",),
+    ("fblas",),
+    ("blas",),
     ("tileblas",),  # the public names
     ("check",),
     ("lab",),
