@@ -18,12 +18,14 @@ def _dot(
     offy: int = 0,
     incy: int = 1,
 ) -> Any:
+    """sum_i x_i y_i over n elements; dotc: sum_i conj(x_i) y_i."""
     vectors = {"x": (routine.array(x), offx, incx), "y": (routine.array(y), offy, incy)}
     count = routine.count(vectors, n)
     return plain(routine.compute(*(view_of(vector, count) for vector in vectors.values())))
 
 
 def _nrm2(routine: Routine, x: Any, n: int | None = None, offx: int = 0, incx: int = 1) -> Any:
+    """sqrt(sum_i |x_i|^2) over n elements. BlasError for a negative increment, as in SciPy."""
     vector = routine.array(x), offx, incx
     if incx < 0:
         routine.fail("incx", f"is {incx}; here it has to be positive")
@@ -33,6 +35,7 @@ def _nrm2(routine: Routine, x: Any, n: int | None = None, offx: int = 0, incx: i
 def _scal(
     routine: Routine, a: Any, x: Any, n: int | None = None, offx: int = 0, incx: int = 1
 ) -> Any:
+    """x := a x on n elements; in place, where x has the type."""
     return _scaled(routine, routine.number("a", a), (routine.output(x, True), offx, incx), n)
 
 
@@ -45,12 +48,14 @@ def real_scal(
     incx: int = 1,
     overwrite_x: int = 0,
 ) -> Any:
+    """The same with a real factor on complex elements; in place only if `overwrite_x`."""
     factor = routine.number("a", a)
     factor = factor.real if isinstance(factor, complex) else factor
     return _scaled(routine, factor, (routine.output(x, bool(overwrite_x)), offx, incx), n)
 
 
 def _scaled(routine: Routine, factor: Any, vector: Vector, n: int | None) -> Any:
+    """The array of a vector with n elements scaled; as it is for a negative increment."""
     count = routine.count({"x": vector}, n)
     if vector[2] < 0:  # BLAS does nothing then
         return vector[0]
@@ -68,6 +73,7 @@ def _axpy(
     offy: int = 0,
     incy: int = 1,
 ) -> Any:
+    """y := a x + y on n elements; in place, where y has the type."""
     vectors = {"x": (routine.array(x), offx, incx), "y": (routine.output(y, True), offy, incy)}
     count, alpha = routine.count(vectors, n), routine.number("a", a)
     read = view_of(vectors["x"], count)
@@ -88,6 +94,7 @@ def _gemv(
     trans: int = 0,
     overwrite_y: int = 0,
 ) -> Any:
+    """y := alpha op(A) x + beta y; y, if not given, is as long as it has to be, and 0 elsewhere."""
     letter, a = routine.option("trans", trans), routine.matrix(a)
     rows, columns = a.shape if letter == "N" else a.shape[::-1]
     factors = {"alpha": routine.number("alpha", alpha), "beta": routine.number("beta", beta)}
@@ -118,6 +125,7 @@ def _gemm(
     trans_b: int = 0,
     overwrite_c: int = 0,
 ) -> Any:
+    """C := alpha op(A) op(B) + beta C; C is by columns."""
     letters = routine.option("trans_a", trans_a), routine.option("trans_b", trans_b)
     a, b = routine.matrix(a), routine.matrix(b)
     shape = a.shape[0 if letters[0] == "N" else 1], b.shape[1 if letters[1] == "N" else 0]
