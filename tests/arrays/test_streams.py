@@ -18,13 +18,14 @@ class Driver:
 
     def __init__(self):
         self.waits: list[tuple[int, int]] = []  # (producer, consumer)
+        self.devices: list[int] = []
         self.captures: dict[int, int] = {}
         self.passed: set[int] = set()
         self.marks = 0
 
     def record_wait(self, producer, consumer, device):
-        assert device == 0
         self.waits.append((producer, consumer))
+        self.devices.append(device)
 
     def capturing(self, stream):
         return self.captures.get(stream, 0)
@@ -59,6 +60,13 @@ def test_both_numbers_of_the_legacy_stream_are_one(driver):
 def test_each_foreign_producer_is_waited_for_once(driver):
     streams.order_after(Stream(7), [operand(8), operand(7), operand(8), operand(9)])
     assert driver.waits == [(8, 7), (9, 7)]
+
+
+def test_streams_are_ordered_on_the_operands_device(driver):
+    elsewhere = operand(8)._replace(device=1)
+    streams.order_after(Stream(7), [elsewhere])
+    streams.hold(Stream(7), [elsewhere])
+    assert driver.devices == [1, 1]
 
 
 def test_producers_wait_before_they_reuse_what_is_read(driver):

@@ -45,6 +45,7 @@ class Queued:
     kernel: str
     stream: int
     values: tuple
+    alignment: int
 
 
 @dataclass
@@ -70,7 +71,8 @@ def machine(monkeypatch):
             state.prepared += 1
 
         def queue(self, stream, owner, values):
-            state.queued.append(Queued(self.launch.kernel, stream, values))
+            launch = self.launch
+            state.queued.append(Queued(launch.kernel, stream, values, launch.alignment))
 
     def current(device):
         return types.SimpleNamespace(ptr=state.stream)

@@ -88,6 +88,19 @@ def test_another_layout_is_another_call(machine, in_full, change):
     assert in_full == ["dot", "dot"]
 
 
+@pytest.mark.parametrize("shift", [0, 16, 8, 4, 12])
+@pytest.mark.parametrize("operand", [0, 1])
+def test_launches_promise_no_more_than_the_least_aligned_address(machine, shift, operand):
+    """The same arrays elsewhere, on the full path and then on the short one."""
+    x, y = machine.array(100), machine.array(100)
+    tb.dot(x, y)
+    (x, y)[operand].data.ptr += shift
+    tb.dot(x, y)
+    tb.dot(x, y)
+    promised = {0: 16, 4: 1, 8: 8, 12: 1}[shift % 16]
+    assert [queued.alignment for queued in machine.queued] == [16, promised, promised]
+
+
 def test_options_and_kinds_of_numbers_are_part_of_the_call(machine, in_full):
     a, b, c = (machine.array(64, 64) for _ in range(3))
     calls = [

@@ -335,6 +335,12 @@ def test_more_batch_axes_than_a_kernel_walks_become_several_launches():
     assert len(offsets) == len(found) > 1
 
 
+def test_a_limit_of_registers_reaches_the_launch():
+    a, x = virtual(np.float64, (1024, 1024), (1, 1024)), virtual(np.float64, (1024,), (1,))
+    assert one("gemv", (a, x)).max_registers == 255  # the tile of 8 x 512 in the table
+    assert one("dot", (x, x)).max_registers == 0
+
+
 def test_kernels_are_named_in_few_files():
     names = {
         launch.kernel

@@ -71,6 +71,14 @@ def test_usage(scale, kernels):
     assert found.stack == found.local == 0
 
 
+def test_registers_are_limited_where_a_launch_says_so(scale, kernels):
+    limited = dataclasses.replace(scale, max_registers=24)
+    assert "maxnreg" not in variant_of(scale, SM90).options
+    assert variant_of(limited, SM90).options["maxnreg"] == 24
+    free, few = (usage(compile_launch(launch, SM90, kernels)) for launch in (scale, limited))
+    assert few.registers <= 24 < free.registers
+
+
 def test_promises_are_pointers_and_strides(scale):
     assert variant_of(scale, SM90).divisors == (("x", 16), ("y", 16), ("x_inc", 4))
     assert variant_of(dataclasses.replace(scale, alignment=8), SM90).divisors == (

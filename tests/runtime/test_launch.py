@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from tileblas.routines.launch import Argument, Launch
-from tileblas.runtime import cache
+from tileblas.runtime import cache, workspace
 from tileblas.runtime import fork as fork_guard
 from tileblas.runtime.compile import Compiled
 from tileblas.runtime.driver import CudaError
@@ -41,6 +41,13 @@ def test_slots_in_order_of_first_appearance(scale):
 def test_a_device_scalar_promises_no_alignment():
     assert Argument("alpha", "pointer", ("alpha", 0), "*fp32", 4, loose=True).divisor(16) == 1
     assert Argument("a", "pointer", ("a", 0), "*fp32", 8).divisor(16) == 16
+
+
+@pytest.mark.parametrize("alignment", [1, 8, 16])
+def test_the_workspace_is_aligned_whatever_the_operands_are(alignment):
+    partial = Argument("partial", "pointer", ("partial", 0), "*fp32", 4)
+    assert partial.divisor(alignment) == 16
+    assert workspace._ALIGNMENT % 16 == 0
 
 
 @pytest.mark.parametrize(

@@ -222,6 +222,15 @@ def test_the_consumers_stream_waits_for_ours(fake_driver, api, monkeypatch, aske
     assert [stream for stream, *_ in api.called("cuStreamWaitEvent")] == waits
 
 
+def test_a_default_stream_waits_on_the_arrays_own_device(fake_driver, api, monkeypatch):
+    monkeypatch.setattr(memory, "driver", lambda: fake_driver)
+    array = empty((2,), "float32", 1, 0, on=fake_driver)
+    with fake_driver.current(0):
+        before = len(api.called("cuCtxSetCurrent"))
+        array.__dlpack__(stream=2)
+    assert api.called("cuCtxSetCurrent")[before] == [fake_driver.context(1)]
+
+
 def test_it_is_exported_in_place_only(fake_driver):
     array = empty((2,), "float32", 0, 1, on=fake_driver)
     assert array.__dlpack_device__() == (2, 0)

@@ -247,6 +247,16 @@ def host(array):
     return np.asarray(array)
 
 
+@pytest.mark.parametrize("library", LIBRARIES[1:])
+def test_a_matrix_with_gaps_as_a_vector_is_copied_not_lost(library):
+    """Its elements have no flat view that could be written in place; SciPy copies it too."""
+    y = put(library, np.zeros((4, 6), "f"))
+    with tb.backend("auto"):
+        found = blas.saxpy(put(library, np.arange(8.0, dtype="f")), y[:, :2])
+    np.testing.assert_array_equal(host(found).reshape(-1), np.arange(8))
+    assert not host(y).any()
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("name", ["sdot", "snrm2", "sscal", "saxpy", "sgemv", "sgemm"])
 def test_arrays_of_other_libraries_come_back_as_such(name, library):

@@ -157,12 +157,17 @@ def _copied(array: Any) -> Any:
     return array.clone() if _is_torch(array) else array.copy()
 
 
+def _place(vector: Vector, count: int) -> slice:
+    """Where `count` elements of a vector lie in its array, laid flat."""
+    _, offset, step = vector
+    return slice(offset, offset + (count - 1) * abs(step) + 1 if count else offset, abs(step))
+
+
 def _forward(vector: Vector, count: int) -> Any:
     """The elements of a vector in the order of memory."""
-    array, offset, step = vector
+    array = vector[0]
     flat = array if array.ndim == 1 else array.reshape(-1)
-    end = offset + (count - 1) * abs(step) + 1 if count else offset
-    return flat[offset : end : abs(step)]
+    return flat[_place(vector, count)]
 
 
 def _backward(view: Any) -> Any:
@@ -178,7 +183,7 @@ def view_of(vector: Vector, count: int) -> Any:
 
 def updated(vector: Vector, count: int, update: Callable[[Any], Any]) -> Any:
     """The array of a vector whose elements `update` has written, in place where it can change."""
-    array, offset, step = vector
+    array, _, step = vector
     view = view_of(vector, count)
     found = update(view)
     if found is view:
@@ -186,9 +191,8 @@ def updated(vector: Vector, count: int, update: Callable[[Any], Any]) -> Any:
             _forward(vector, count).copy_(_backward(view))
         return array
     # JAX's arrays cannot change: a new one comes back.
-    end = offset + (count - 1) * abs(step) + 1 if count else offset
     found = found if step > 0 else _backward(found)
-    whole = array.reshape(-1).at[offset : end : abs(step)].set(found)
+    whole = array.reshape(-1).at[_place(vector, count)].set(found)
     return whole.reshape(array.shape)
 
 
