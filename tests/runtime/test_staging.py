@@ -226,6 +226,18 @@ def test_a_sum_is_not_cut(stage, gpu):
     assert gpu.shapes == [((5000,), (5000,))]
 
 
+@pytest.mark.parametrize("n", [5, 600])
+def test_sums_along_a_batch_axis_that_no_vector_walks(stage, gpu, n):
+    x, y = np.broadcast_to(random(n), (4, n)), np.broadcast_to(random(3, 1, n), (3, 4, n))
+    out = np.full((3, 4), np.nan)
+    stage("dot", x, y, output=out)
+    assert gpu.shapes == [((1, n), (3, 1, n))]
+    np.testing.assert_allclose(out, np.einsum("ji,kji->kj", x, y), rtol=1e-12)
+    norms = np.full(4, np.nan)
+    stage("nrm2", x, output=norms)
+    np.testing.assert_allclose(norms, np.linalg.norm(x, axis=-1), rtol=1e-12)
+
+
 def test_sums_of_a_batch_arrive_in_their_places(stage, gpu):
     x, y, out = random(1500, 3), random(3), np.empty(1500)
     stage("dot", x, y, output=out)

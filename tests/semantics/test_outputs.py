@@ -343,8 +343,15 @@ def test_jax_inputs_give_jax_results(backend, dtype):
     assert (got == 4).all()
 
 
-def test_two_libraries_give_the_outputs_or_else_the_firsts(backend):
+@pytest.fixture
+def jax():
+    """JAX with its arrays on the host, beside those of NumPy."""
     jax = pytest.importorskip("jax")
+    with jax.default_device(jax.devices("cpu")[0]):
+        yield jax
+
+
+def test_two_libraries_give_the_outputs_or_else_the_firsts(backend, jax):
     x, y = jax.numpy.ones(3), np.ones(3, np.float32)
     assert isinstance(tb.dot(x, y), jax.Array)
     assert isinstance(tb.dot(y, x), np.float32)
@@ -352,8 +359,7 @@ def test_two_libraries_give_the_outputs_or_else_the_firsts(backend):
     assert isinstance(tb.axpy(y, x), jax.Array)
 
 
-def test_a_jax_scalar_is_a_number(backend):
-    jax = pytest.importorskip("jax")
+def test_a_jax_scalar_is_a_number(backend, jax):
     got = tb.axpy(np.ones(2), np.ones(2), alpha=jax.numpy.float32(3))
     np.testing.assert_array_equal(got, [4, 4])
 

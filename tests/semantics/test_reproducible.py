@@ -1,6 +1,7 @@
 """The same bits on every run of the same call: alone, after other work, and from many threads."""
 
 import threading
+from contextvars import copy_context
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ def random(shape, dtype, seed):
 
 
 def from_threads(count, calls, function):
-    """What `function` returned in each call of each thread."""
+    """What `function` returned in each call of each thread, on the backend chosen here."""
     results, errors = [], []
     barrier = threading.Barrier(count)
 
@@ -33,7 +34,7 @@ def from_threads(count, calls, function):
         except Exception as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=work) for _ in range(count)]
+    threads = [threading.Thread(target=copy_context().run, args=(work,)) for _ in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:

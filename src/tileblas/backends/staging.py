@@ -54,6 +54,8 @@ def runner(call: Callable[..., Any], spec: Spec, options: Any, math: str | None)
                 staged.send(panel)
                 result = staged.compute(panel, own)
                 # Waited for at the end, also when a later panel fails.
+                # Callbacks run last to first: what has arrived is then repeated.
+                arriving.callback(_repeat, panel.output, result.shape)
                 arriving.callback(staged.receive(panel, result).wait)
 
     return run
@@ -173,7 +175,7 @@ class Staged:
         from tileblas.runtime import memory
 
         copy = _copier(self._operands[self._spec.output_name])
-        return memory.receive(result, panel.output, copy)
+        return memory.receive(result, _first(panel.output, result.shape), copy)
 
 
 def panel_count(nbytes: int) -> int:
@@ -215,6 +217,17 @@ def _sent(operand: Operand, arg: Arg) -> np.ndarray:
     """What is sent of an operand: a batch axis of stride 0 once, as the device broadcasts it."""
     lead = operand.strides[: len(operand.strides) - arg.ndim]
     return _stored(operand)[tuple(slice(0, 1) if step == 0 else slice(None) for step in lead)]
+
+
+def _first(output: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The part of a new output that is computed: once along a batch axis that no input walks."""
+    return output if output.shape == shape else output[tuple(map(slice, shape))]
+
+
+def _repeat(output: np.ndarray, shape: tuple[int, ...]) -> None:
+    """Fill the rest of the output from that part."""
+    if output.shape != shape:
+        output[...] = _first(output, shape)
 
 
 def _stored(operand: Operand) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tileblas.core.dtypes import DTYPES, lookup
+from tileblas.core.dtypes import DTYPES
 from tileblas.fblas.bodies import BODIES, real_scal
 from tileblas.fblas.routine import Routine
 from tileblas.routines.registry import ROUTINES
@@ -60,8 +60,7 @@ def _shown(array: Any) -> np.ndarray:
     """An array of NumPy that has the type of one of another library."""
     if isinstance(array, np.ndarray):
         return array
-    known = lookup(array.dtype)
-    return np.empty(0, known.name if known is not None else array.dtype)
+    return np.empty(0, str(array.dtype).removeprefix("torch."))
 
 
 def get_blas_funcs(

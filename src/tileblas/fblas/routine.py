@@ -202,7 +202,9 @@ def zeros(like: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
         return np.zeros(shape, dtype, order="F")
     if _is_torch(like):
         return like.new_zeros(shape)
-    return like.__array_namespace__().zeros_like(like, shape=shape)
+    if hasattr(like, "__array_namespace__"):  # JAX
+        return like.__array_namespace__().zeros_like(like, shape=shape)
+    return np.zeros_like(like, shape=shape)  # CuPy answers in NumPy's place
 
 
 def plain(found: Any) -> Any:
