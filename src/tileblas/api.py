@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from tileblas.arrays.scalars import numbers, unpacked
 from tileblas.backends.dispatch import call
 from tileblas.backends.plan import Plan
 from tileblas.core.spec import Spec
@@ -21,7 +22,7 @@ def _public(spec: Spec) -> Callable[[F], F]:
     """Give a function the documentation of its Spec, once its signature is found to agree."""
 
     def decorate(function: F) -> F:
-        named = [arg.name for arg in spec.arguments] + list(spec.scalars)
+        named = list(spec.parameters)
         named += [option.name for option in spec.options] + ["math"] * spec.takes_math + ["stream"]
         if list(inspect.signature(function).parameters) != named:
             raise TypeError(f"{spec.name}: the signature is not that of its Spec: {named}")
@@ -33,7 +34,11 @@ def _public(spec: Spec) -> Callable[[F], F]:
 
 
 _DOT, _DOTC, _DOTU = ROUTINES["dot"], ROUTINES["dotc"], ROUTINES["dotu"]
-_NRM2, _SCAL, _AXPY = ROUTINES["nrm2"], ROUTINES["scal"], ROUTINES["axpy"]
+_DSDOT, _SDSDOT = ROUTINES["dsdot"], ROUTINES["sdsdot"]
+_NRM2, _ASUM, _IAMAX, _IAMIN = (ROUTINES[n] for n in ("nrm2", "asum", "iamax", "iamin"))
+_SCAL, _COPY, _AXPY, _AXPBY = (ROUTINES[n] for n in ("scal", "copy", "axpy", "axpby"))
+_SWAP, _ROT, _ROTM, _AXPYDOT = (ROUTINES[n] for n in ("swap", "rot", "rotm", "axpydot"))
+_ROTG, _ROTMG = ROUTINES["rotg"], ROUTINES["rotmg"]
 _GEMV, _GEMM = ROUTINES["gemv"], ROUTINES["gemm"]
 
 
@@ -52,9 +57,34 @@ def dotu(x, y, *, stream=None):
     return call(_DOTU, (x, y), (), (), None, stream)
 
 
+@_public(_DSDOT)
+def dsdot(x, y, *, stream=None):
+    return call(_DSDOT, (x, y), (), (), None, stream)
+
+
+@_public(_SDSDOT)
+def sdsdot(x, y, *, alpha=0, stream=None):
+    return call(_SDSDOT, (x, y), (alpha,), (), None, stream)
+
+
 @_public(_NRM2)
 def nrm2(x, *, stream=None):
     return call(_NRM2, (x,), (), (), None, stream)
+
+
+@_public(_ASUM)
+def asum(x, *, stream=None):
+    return call(_ASUM, (x,), (), (), None, stream)
+
+
+@_public(_IAMAX)
+def iamax(x, *, stream=None):
+    return call(_IAMAX, (x,), (), (), None, stream)
+
+
+@_public(_IAMIN)
+def iamin(x, *, stream=None):
+    return call(_IAMIN, (x,), (), (), None, stream)
 
 
 @_public(_SCAL)
@@ -62,9 +92,49 @@ def scal(x, *, alpha, stream=None):
     return call(_SCAL, (x,), (alpha,), (), None, stream)
 
 
+@_public(_COPY)
+def copy(x, y, *, stream=None):
+    return call(_COPY, (x, y), (), (), None, stream)
+
+
 @_public(_AXPY)
 def axpy(x, y, *, alpha=1, stream=None):
     return call(_AXPY, (x, y), (alpha,), (), None, stream)
+
+
+@_public(_AXPBY)
+def axpby(x, y, *, alpha=1, beta=1, stream=None):
+    return call(_AXPBY, (x, y), (alpha, beta), (), None, stream)
+
+
+@_public(_SWAP)
+def swap(x, y, *, stream=None):
+    return call(_SWAP, (x, y), (), (), None, stream)
+
+
+@_public(_ROT)
+def rot(x, y, c, s, *, stream=None):
+    return call(_ROT, (x, y), (c, s), (), None, stream)
+
+
+@_public(_ROTM)
+def rotm(x, y, param, *, stream=None):
+    return call(_ROTM, (x, y), unpacked(_ROTM, param), (), None, stream)
+
+
+@_public(_AXPYDOT)
+def axpydot(w, v, u, z=None, *, alpha=1, stream=None):
+    return call(_AXPYDOT, (w, v, u, z), (alpha,), (), None, stream)
+
+
+@_public(_ROTG)
+def rotg(a, b, *, stream=None):
+    return call(_ROTG, numbers(_ROTG, (a, b)), (), (), None, stream)
+
+
+@_public(_ROTMG)
+def rotmg(d1, d2, x1, y1, *, stream=None):
+    return call(_ROTMG, numbers(_ROTMG, (d1, d2, x1, y1)), (), (), None, stream)
 
 
 @_public(_GEMV)
@@ -91,14 +161,39 @@ def plan(function: Callable[..., Any], /, *arrays: Any, **keywords: Any) -> Plan
     bound = inspect.signature(function).bind(*arrays, **keywords)
     bound.apply_defaults()
     given = bound.arguments
+    arrays = tuple(given[name] for name in spec.argument_names)
+    packed = spec.packed
     return Plan(
         spec,
-        [given[name] for name in spec.argument_names],
-        [given[name] for name in spec.scalars],
+        arrays if spec.dims else numbers(spec, arrays),
+        unpacked(spec, given[packed]) if packed else [given[name] for name in spec.scalars],
         [given[name] for name in spec.option_names],
         given.get("math"),
         given["stream"],
     )
 
 
-__all__ = ["axpy", "dot", "dotc", "dotu", "gemm", "gemv", "nrm2", "plan", "scal"]
+__all__ = [
+    "asum",
+    "axpby",
+    "axpy",
+    "axpydot",
+    "copy",
+    "dot",
+    "dotc",
+    "dotu",
+    "dsdot",
+    "gemm",
+    "gemv",
+    "iamax",
+    "iamin",
+    "nrm2",
+    "plan",
+    "rot",
+    "rotg",
+    "rotm",
+    "rotmg",
+    "scal",
+    "sdsdot",
+    "swap",
+]

@@ -32,7 +32,9 @@ def new_array(
             raise MemoryError
         if empty is None:
             return _own_array(like, shape, dtype, target or streams.LEGACY)
-        return ingest(empty(like.array, shape, dtype))
+        array, address = empty(like.array, shape, dtype)
+        strides = c_strides(shape)
+        return Operand(address, dtype, shape, strides, 0, like.device, like.library, array)
     except Exception as error:
         if not is_out_of_memory(error):
             raise
@@ -43,22 +45,26 @@ def _no_memory(wanted: int, shape: tuple[int, ...], dtype: DType) -> str:
     return f"out of memory: {wanted} bytes asked for a result of shape {shape}, {dtype}"
 
 
-def _empty_numpy(like: Any, shape: tuple[int, ...], dtype: DType) -> Any:
-    return np.empty(shape, numpy_dtype(dtype))
+def _empty_numpy(like: Any, shape: tuple[int, ...], dtype: DType) -> tuple[Any, int]:
+    array = np.empty(shape, numpy_dtype(dtype))
+    return array, array.ctypes.data
 
 
-def _empty_torch(like: Any, shape: tuple[int, ...], dtype: DType) -> Any:
+def _empty_torch(like: Any, shape: tuple[int, ...], dtype: DType) -> tuple[Any, int]:
     torch = sys.modules["torch"]
-    return torch.empty(shape, dtype=getattr(torch, dtype.name), device=like.device)
+    array = torch.empty(shape, dtype=getattr(torch, dtype.name), device=like.device)
+    return array, array.data_ptr()
 
 
-def _empty_cupy(like: Any, shape: tuple[int, ...], dtype: DType) -> Any:
+def _empty_cupy(like: Any, shape: tuple[int, ...], dtype: DType) -> tuple[Any, int]:
     with like.device:
-        return sys.modules["cupy"].empty(shape, dtype.name)
+        array = sys.modules["cupy"].empty(shape, dtype.name)
+    return array, array.data.ptr
 
 
-# Each library's own allocator, so that its memory pool and its idea of the current stream hold.
-_EMPTY: dict[str, Callable[[Any, tuple[int, ...], DType], Any]] = {
+# Each library's own allocator, so that its memory pool and its idea of the current stream hold. A
+# result may be of a type that no operand has, so it is not read as an operand is.
+_EMPTY: dict[str, Callable[[Any, tuple[int, ...], DType], tuple[Any, int]]] = {
     "numpy": _empty_numpy,
     "torch": _empty_torch,
     "cupy": _empty_cupy,
@@ -191,14 +197,15 @@ def is_out_of_memory(error: BaseException) -> bool:
 def _own_array(like: Operand, shape: tuple[int, ...], dtype: DType, target: Stream) -> Operand:
     """For callers whose library we do not know (or cannot allocate in): memory of ours."""
     if like.device == HOST:
-        array = ingest(np.empty(shape, numpy_dtype(dtype)))
+        array, address = _empty_numpy(like.array, shape, dtype)
+        made = Operand(address, dtype, shape, c_strides(shape), 0, HOST, "numpy", array)
         if like.library != "jax":
-            return array
-        return array._replace(library="jax", keep=next(iter(like.array.devices())))
+            return made
+        return made._replace(library="jax", keep=next(iter(like.array.devices())))
     from tileblas.runtime import memory
 
-    made = memory.empty(shape, dtype.name, like.device, target.handle, target.owner)
-    return _device_operand(made, like.library, dtype)
+    block = memory.empty(shape, dtype.name, like.device, target.handle, target.owner)
+    return _device_operand(block, like.library, dtype)
 
 
 def _device_operand(array: Any, library: str, dtype: DType | None) -> Operand:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import math
-import numbers
+from collections.abc import Sequence
+from numbers import Complex, Number, Real
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,43 @@ from tileblas.core.dtypes import DType, lookup, numpy_dtype
 from tileblas.core.operand import CONJ, HOST, NEG, Operand, numpy_view
 from tileblas.core.spec import Spec
 from tileblas.errors import BlasError
+
+def numbers(spec: Spec, values: Sequence[Any]) -> tuple[Any, ...]:
+    """The operands of a routine on numbers: numbers of Python and NumPy as 0-d arrays of one type.
+
+    That is the type in which NumPy would compute with them, at least float64. Arrays stay what they
+    are. Raises TypeError for what is neither.
+    """
+    if all(is_array(value) for value in values):
+        return tuple(values)
+    for name, value in zip(spec.argument_names, values, strict=True):
+        if not is_array(value) and (
+            isinstance(value, bool | np.bool_) or not isinstance(value, Number | np.generic)
+        ):
+            what = f"must be a number or an array, got {type(value).__name__}"
+            raise TypeError(_named(spec, name, what))
+    arrays = [np.asarray(value) for value in values if not is_array(value)]
+    common = np.result_type(*arrays)
+    dtype = common if common.kind in "fc" else np.dtype("float64")
+    return tuple(v if is_array(v) else np.asarray(v, dtype) for v in values)
+
+
+def unpacked(spec: Spec, param: Any) -> tuple[Any, ...]:
+    """The numbers of the one sequence that stands for all scalars of a routine (rotm's param).
+
+    A sequence of numbers, or an array along one axis. TypeError for what is no sequence, BlasError
+    for one of another length.
+    """
+    try:
+        items = tuple(param)
+    except TypeError:
+        what = f"must be a sequence of {len(spec.scalars)} numbers, got {type(param).__name__}"
+        raise TypeError(_named(spec, spec.packed, what)) from None
+    if len(items) != len(spec.scalars):
+        message = f"has {len(items)} numbers; it is ({', '.join(spec.scalars)})"
+        raise BlasError(spec.name, spec.packed, message, spec.position(spec.packed))
+    return items
+
 
 _ONE, _ZERO = Scalar("one", 1.0), Scalar("zero", 0.0)
 
@@ -36,9 +74,9 @@ def parse(spec: Spec, name: str, value: Any, dtype: DType, device: int) -> Scala
         if operand.device != HOST:
             return _device_scalar(spec, name, operand, dtype, device)
         value = _element(spec, name, operand)
-    elif isinstance(value, np.generic) and not isinstance(value, numbers.Number):
+    elif isinstance(value, np.generic) and not isinstance(value, Number):
         value = value.item() if lookup(value.dtype) else value  # bfloat16 of ml_dtypes
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Complex):
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Complex):
         what = "must be a number or a 0-d array of the operands' device"
         raise TypeError(_named(spec, name, f"{what}, got {kind.__name__}"))
     return _host_scalar(spec, name, value, dtype)
@@ -68,11 +106,13 @@ def _element(spec: Spec, name: str, operand: Operand) -> Any:
     return -value if operand.flags & NEG else value
 
 
-def _host_scalar(spec: Spec, name: str, value: numbers.Complex, dtype: DType) -> Scalar:
+def _host_scalar(spec: Spec, name: str, value: Complex, dtype: DType) -> Scalar:
     rounded: complex
     try:
-        if isinstance(value, numbers.Real):
+        if isinstance(value, Real):
             kind, rounded = "real", _round(float(value), dtype)
+        elif name in spec.real_scalars:
+            raise TypeError(_named(spec, name, "is complex, but it has to be real"))
         elif dtype.is_complex:
             number = complex(value)
             kind, rounded = (
@@ -107,6 +147,8 @@ def _device_scalar(spec: Spec, name: str, operand: Operand, dtype: DType, device
     if operand.flags & (CONJ | NEG):
         message = "is a lazily conjugated or negated view; resolve it first"
         raise BlasError(spec.name, name, message, spec.position(name))
+    if operand.dtype.is_complex and name in spec.real_scalars:
+        raise TypeError(_named(spec, name, f"is {operand.dtype}, but it has to be real"))
     kind = "complex_pointer" if operand.dtype.is_complex else "real_pointer"
     return Scalar(kind, 0.0, operand)
 

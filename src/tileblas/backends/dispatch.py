@@ -21,7 +21,7 @@ from tileblas.arrays.streams import Stream
 from tileblas.backends import repeated, select, staging
 from tileblas.core import check, trivial
 from tileblas.core.call import Scalar
-from tileblas.core.canon import canonical, new_output, result_operand
+from tileblas.core.canon import canonical, results
 from tileblas.core.dtypes import DType
 from tileblas.core.operand import HOST, Operand, alignment_of
 from tileblas.core.overlap import byte_reach
@@ -37,9 +37,8 @@ class Prepared:
     """What a miss leaves behind: what the result is, and the backend's runner of the problem."""
 
     spec: Spec
-    dtype: DType  # of the output
     reach: tuple[tuple[int, int], ...]  # bytes each argument spans, relative to its pointer
-    new_shape: tuple[int, ...] | None  # shape of the result to make, None if the output was given
+    made: Mapping[str, tuple[tuple[int, ...], DType]]  # shape and type of each result to make
     run: Callable[[Mapping[str, Operand], Mapping[str, Scalar], Any], None] | None
 
 
@@ -72,20 +71,22 @@ class Described:
     target: Stream | None
 
     def run(self) -> Any:
-        """Make or check the output, compute, and return it."""
+        """Make or check the outputs, compute, and return them."""
         prepared, spec = self.prepared, self.spec
-        output = _output(prepared, self.operands, self.scalars, self.target)
+        outputs = _outputs(prepared, self.operands, self.scalars, self.target)
         if prepared.run is not None:
             names = spec.argument_names
             named = {n: o for n, o in zip(names, self.operands, strict=True) if o is not None}
-            named[spec.output_name] = output
-            prepared.run(named, self.scalars, self.target)
-        return returned(output, fresh=prepared.new_shape is not None)
+            prepared.run(named | outputs, self.scalars, self.target)
+        found = [
+            returned(outputs[name], fresh=name in prepared.made) if name in outputs else None
+            for name in spec.returns
+        ]
+        return found[0] if len(found) == 1 else tuple(found)
 
     def check(self) -> None:
         """Raise BlasError where a given output meets another operand."""
-        if self.prepared.new_shape is None:
-            _check_meeting(self.prepared, self.operands, self.scalars)
+        _check_meeting(self.prepared, self.operands, self.scalars)
 
     def remember(
         self,
@@ -95,16 +96,13 @@ class Described:
         math: str | None,
     ) -> None:
         """Have calls of this signature take the short path, where they can."""
-        prepared, made = self.prepared, None
-        if prepared.new_shape is not None:
-            made = prepared.new_shape, prepared.dtype
         repeated.remember(
             self.spec,
             (arrays, scalars, options, math),
             self.operands,
             self.scalars,
-            made,
-            prepared.run,
+            self.prepared.made,
+            self.prepared.run,
         )
 
 
@@ -212,13 +210,10 @@ def _prepare(
     dtype = check.check_dtypes(spec, operands)
     device = check.check_devices(spec, operands)
     dims, batch = check.check_shapes(spec, operands, letters)
+    check.check_lazy_bits(spec, operands)
     check.check_output(spec, operands, scalars)
-    arg = spec.operands[spec.output]
-    output, new_shape = None, None
-    if arg.role == "new" or operands[spec.output] is None:
-        new_shape = new_output(arg, dict(zip(spec.dims, dims, strict=True)), batch)
-        output = result_operand(arg, new_shape, dtype)
-    problem = canonical(spec, operands, output, dims, batch, letters, scalars, math)
+    made = results(spec, operands, dims, batch, dtype)
+    problem = canonical(spec, operands, made, dims, batch, letters, scalars, math)
     problem = trivial.without_product(problem)
     run = None
     if not trivial.is_noop(spec, problem):
@@ -229,53 +224,62 @@ def _prepare(
         else:
             run = select.runner(backend, spec, problem, alignment, device)
     reach = tuple((0, 0) if operand is None else byte_reach(operand) for operand in operands)
-    return Prepared(spec, problem.output.dtype, reach, new_shape, run)
+    shapes = {name: (o.shape, o.dtype) for name, o in made.items() if o.dtype is not None}
+    return Prepared(spec, reach, shapes, run)
 
 
-def _output(
+def _outputs(
     prepared: Prepared,
     operands: Sequence[Operand | None],
     scalars: Mapping[str, Scalar],
     target: Stream | None,
-) -> Operand:
-    """The output: a new array, or the given one, which must not have come to meet an input."""
+) -> dict[str, Operand]:
+    """The outputs: new arrays, and given ones, which must not have come to meet an input."""
     spec = prepared.spec
-    if prepared.new_shape is not None:
-        assert operands[0] is not None
-        return new_array(operands[0], prepared.new_shape, prepared.dtype, target)
-    output = operands[spec.output]
-    assert output is not None
-    if output.library == "jax":
-        return output if prepared.run is None else _immutable(spec, output, target)
     _check_meeting(prepared, operands, scalars)
-    return output
+    outputs = {}
+    for index in spec.outputs:
+        name = spec.operands[index].name
+        if name in prepared.made:
+            assert operands[0] is not None
+            outputs[name] = new_array(operands[0], *prepared.made[name], target)
+            continue
+        output = operands[index] if index < len(operands) else None
+        if output is None:  # one that there is for real operands only
+            continue
+        if output.library == "jax" and prepared.run is not None:
+            output = _immutable(spec, name, output, target)
+        outputs[name] = output
+    return outputs
 
 
 def _check_meeting(
     prepared: Prepared, operands: Sequence[Operand | None], scalars: Mapping[str, Scalar]
 ) -> None:
-    """Compare the output's addresses with the others'; where they meet, ask in which elements."""
+    """Compare outputs' addresses with the others'; where they meet, ask in which elements."""
     spec = prepared.spec
-    output = operands[spec.output]
-    if output is None or output.library == "jax":
-        return
-    low, high = prepared.reach[spec.output]
-    start, end = output.pointer + low, output.pointer + high
-    for other, (low, high) in zip(operands, prepared.reach, strict=True):
-        if other is None or other is output:
+    for index in spec.outputs:
+        output = operands[index] if index < len(operands) else None
+        if output is None or output.library == "jax":
             continue
-        if other.pointer + low < end and start < other.pointer + high:
-            check.check_aliasing(spec, spec.operands[spec.output], output, operands)
-    for name, scalar in scalars.items():
-        if scalar.operand is not None and start <= scalar.operand.pointer < end:
-            check.check_scalar_aliasing(spec, name, scalar.operand, output)
+        low, high = prepared.reach[index]
+        start, end = output.pointer + low, output.pointer + high
+        for other, (low, high) in zip(operands, prepared.reach, strict=True):
+            if other is None or other is output:
+                continue
+            if other.pointer + low < end and start < other.pointer + high:
+                check.check_aliasing(spec, spec.operands[index], output, operands)
+        for name, scalar in scalars.items():
+            if scalar.operand is not None and start <= scalar.operand.pointer < end:
+                arg = spec.operands[index]
+                check.check_scalar_aliasing(spec, name, scalar.operand, arg, output)
 
 
-def _immutable(spec: Spec, output: Operand, target: Stream | None) -> Operand:
+def _immutable(spec: Spec, name: str, output: Operand, target: Stream | None) -> Operand:
     """The copy that stands in for an output that cannot change; the call returns it."""
     if settings.copies_forbidden():
         message = (
             "is a JAX array, which cannot change: it would be copied, and copies are forbidden"
         )
-        check.fail(spec, spec.output_name, message)
+        check.fail(spec, name, message)
     return own_copy(output, target)

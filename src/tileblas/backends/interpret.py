@@ -85,6 +85,7 @@ class _Pointer:
             "*fp32": tl.float32,
             "*fp64": tl.float64,
             "*i32": tl.int32,
+            "*i64": tl.int64,
         }[pointer_type]
 
     def data_ptr(self) -> int:

@@ -122,6 +122,15 @@ class Span(NamedTuple):
     high: int
 
 
+class Written(NamedTuple):
+    """Bytes from `low` to `high` after the pointer at `place`, and what they must not meet."""
+
+    place: int
+    low: int
+    high: int
+    others: tuple[Span, ...]
+
+
 class Repeated:
     """The launches of one signature: `run` binds addresses, checks what they decide, and queues."""
 
@@ -130,11 +139,11 @@ class Repeated:
         "_device",
         "_last",
         "_made",
-        "_others",
         "_output",
         "_pick",
         "_queues",
         "_written",
+        "returned",
     )
 
     def __init__(
@@ -143,17 +152,18 @@ class Repeated:
         output: Operand,
         queues: tuple[Queue, ...],
         slots: Sequence[str],
-        written: Span,
-        others: tuple[Span, ...],
+        written: tuple[Written, ...],
         made: Maker | None,
     ) -> None:
         names = [arg.name for arg in spec.operands]
         self._output = spec.output
+        #: Of the arrays that a call is given, what it returns.
+        self.returned = itemgetter(*(names.index(name) for name in spec.returns))
         self._device = output.device
         self._current = _current(output.library)
         self._queues = queues
         self._pick = _picker([names.index(slot) for slot in slots])
-        self._written, self._others = written, others
+        self._written = written
         self._made = made
         self._last: tuple[list[int], Sequence[Any], tuple[Any, ...]] | None = None
 
@@ -180,7 +190,7 @@ class Repeated:
                 pointers.append(address)
             values = (*self._pick(pointers), *numbers)
         else:
-            result = arrays[self._output]
+            result = self.returned(arrays)
             last = self._last
             if last is not None and last[0] == pointers and last[1] == numbers:
                 values = last[2]  # the very tuple, which the launches know to be packed
@@ -209,13 +219,13 @@ class Repeated:
         return True
 
     def _meets(self, pointers: list[int], numbers: Sequence[Any]) -> bool:
-        """Whether the addresses of the output and of another operand meet."""
-        start = pointers[self._output] + self._written.low
-        end = pointers[self._output] + self._written.high
-        for of_number, place, low, high in self._others:
-            address = (numbers if of_number else pointers)[place]
-            if address + low < end and start < address + high:
-                return True
+        """Whether the addresses of an output and of another operand meet."""
+        for place, low, high, others in self._written:
+            start, end = pointers[place] + low, pointers[place] + high
+            for of_number, place, low, high in others:
+                address = (numbers if of_number else pointers)[place]
+                if address + low < end and start < address + high:
+                    return True
         return False
 
 
@@ -264,14 +274,16 @@ def remember(
     call: tuple[Sequence[Any], Sequence[Any], Sequence[Any], str | None],
     operands: Sequence[Operand | None],
     scalars: Mapping[str, Scalar],
-    result: tuple[tuple[int, ...], DType] | None,
+    made: Mapping[str, tuple[tuple[int, ...], DType]],
     run: Any,
 ) -> None:
     """Remember a call that the full path has made, where it is of the plain kind.
 
-    `call` is what `sign` takes after the spec; `result` is shape and type of a new output; `run`
-    is the backend's runner, None where there was nothing to do.
+    `call` is what `sign` takes after the spec; `made` are shape and type of new outputs, of which
+    there may be one, alone; `run` is the backend's runner, None where there was nothing to do.
     """
+    if made and len(spec.outputs) > 1:
+        return
     given = [o for o in operands if o is not None]
     on_device = [s.operand for s in scalars.values() if s.operand is not None]
     first = given[0]
@@ -285,15 +297,15 @@ def remember(
     key = tuple(signature[0])
     if key in _repeated:
         return
-    output = first if result is not None else operands[spec.output]
+    output = first if made else operands[spec.output]
     assert output is not None
+    result = made.get(spec.output_name)
     known = Repeated(
         spec,
         output,
         tuple(launch.queue for launch in run.launches) if run else (),
         run.slots if run else (spec.output_name,),
-        _span(output, spec.output),
-        _spans(spec, operands, scalars),
+        () if made else tuple(_written(operands, scalars, index) for index in spec.outputs),
         maker(output, *result) if result is not None else None,
     )
     with _remembering:
@@ -317,18 +329,20 @@ def _span(operand: Operand, place: int, of_number: bool = False) -> Span:
     return Span(of_number, place, *byte_reach(operand))
 
 
-def _spans(
-    spec: Spec, operands: Sequence[Operand | None], scalars: Mapping[str, Scalar]
-) -> tuple[Span, ...]:
-    """The spans of all operands but the output, and of device scalars."""
+def _written(
+    operands: Sequence[Operand | None], scalars: Mapping[str, Scalar], output: int
+) -> Written:
+    """What an output spans, and the spans of all other operands and of device scalars."""
+    written = operands[output]
+    assert written is not None
     spans = [
         _span(operand, index)
         for index, operand in enumerate(operands)
-        if operand is not None and index != spec.output
+        if operand is not None and index != output
     ]
     place = 0
     for scalar in scalars.values():
         if scalar.operand is not None:
             spans.append(_span(scalar.operand, place, of_number=True))
         place += 2 if scalar.kind == "complex" else 1
-    return tuple(spans)
+    return Written(output, *byte_reach(written), tuple(spans))

@@ -33,15 +33,23 @@ def reckoning(spec: Spec, problem: Problem) -> Reckoning:
     from tileblas.runtime.pinned import MOST_THREADS
 
     members, dtype = prod(problem.batch), problem.dtype
-    reads_output = spec.operands[spec.output].role != "new" and problem.scalar("beta")[0] != "zero"
-    received = prod(problem.output.shape) * members * problem.output.dtype.itemsize
+    reads_output = spec.operands[spec.output].is_read and problem.scalar("beta")[0] != "zero"
+    read = {arg.name for arg in spec.operands if arg.is_read}
+    if not reads_output:
+        read.discard(spec.output_name)
+    written = {spec.operands[index].name for index in spec.outputs}
+    received = sum(
+        prod(view.shape) * members * view.dtype.itemsize
+        for view in problem.views
+        if view.slot in written
+    )
     work = Work(
         routine=spec.family,
         level=spec.level,
         dtype=dtype,
         flops=spec.flop_count(problem.dims, dtype) * members,
         moved=spec.byte_count(problem.dims, dtype, reads_output) * members,
-        sent=[_sent(v, problem.batch) for v in (problem.views if reads_output else problem.inputs)],
+        sent=[_sent(view, problem.batch) for view in problem.views if view.slot in read],
         received=received,
         panels=staging.panel_count(received),
         rate=_product_rate(dtype),

@@ -35,7 +35,9 @@ _MOST_PANELS = 8
 _PANEL_STEP = 128  # elements: panels end where tiles do, and their rows stay aligned
 
 # The sizes of each routine whose parts are calls of their own. A batch axis always is one.
-_INDEPENDENT = {"axpy": "n", "scal": "n", "gemv": "m", "gemm": "mn"}
+_INDEPENDENT = {"gemv": "m", "gemm": "mn"} | dict.fromkeys(
+    ("axpby", "axpy", "copy", "rot", "rotm", "scal", "swap"), "n"
+)
 
 
 def runner(call: Callable[..., Any], spec: Spec, options: Any, math: str | None) -> Callable:
@@ -52,11 +54,11 @@ def runner(call: Callable[..., Any], spec: Spec, options: Any, math: str | None)
         with on.relaxed(), link(on, DEVICE).stream() as own, ExitStack() as arriving:
             for panel in staged.allocate(own):
                 staged.send(panel)
-                result = staged.compute(panel, own)
-                # Waited for at the end, also when a later panel fails.
-                # Callbacks run last to first: what has arrived is then repeated.
-                arriving.callback(_repeat, panel.output, result.shape)
-                arriving.callback(staged.receive(panel, result).wait)
+                for name, result in staged.compute(panel, own).items():
+                    # Waited for at the end, also when a later panel fails.
+                    # Callbacks run last to first: what has arrived is then repeated.
+                    arriving.callback(_repeat, panel.outputs[name], result.shape)
+                    arriving.callback(staged.receive(panel, name, result).wait)
 
     return run
 
@@ -73,10 +75,10 @@ class Piece:
 
 @dataclass(frozen=True)
 class Panel:
-    """One call on the device: a piece for each argument, and where the output goes."""
+    """One call on the device: a piece for each argument, and where each output goes, by name."""
 
     pieces: tuple[Piece, ...]
-    output: np.ndarray
+    outputs: Mapping[str, np.ndarray]
 
 
 class Staged:
@@ -106,19 +108,28 @@ class Staged:
         """Device memory of all panels, in the order of the stream: what fails, fails before."""
         from tileblas.runtime import memory
 
-        output = self._operands[self._spec.output_name]
-        axis, parts = cut(self._spec, output)
+        axis, parts = cut(self._spec, self._operands[self._spec.output_name])
         made: dict[tuple, Piece] = {}  # the same elements are sent once: gemm(a, a, trans_b="T")
         panels: list[Panel] = []
         for part in parts:
             pieces = tuple(
                 self._piece(arg, axis, part, made, stream) for arg in self._spec.arguments
             )
-            panels.append(Panel(pieces, _part(_stored(output), axis, part)))
+            panels.append(Panel(pieces, self._targets(axis, part)))
         self._ordered = len(panels) > 1
         if self._ordered:
             memory.order_sends(DEVICE, stream.handle)
         return panels
+
+    def _targets(self, axis: int | None, part: slice) -> dict[str, np.ndarray]:
+        """The parts of the outputs that a panel computes."""
+        arrays = {}
+        for arg in (self._spec.operands[index] for index in self._spec.outputs):
+            if arg.name in self._operands:  # some there are for real operands only
+                stored = _stored(self._operands[arg.name])
+                axis_here = self._axis_in(arg, stored.ndim, axis)
+                arrays[arg.name] = _part(stored, axis_here, part)
+        return arrays
 
     def _piece(
         self,
@@ -138,6 +149,7 @@ class Staged:
             name = _name(operand.dtype)
             device = memory.empty_like(host, DEVICE, stream.handle, name, stream)
             unsent = self._reads_output if arg.is_output else self._reads_inputs
+            unsent = unsent and arg.is_read
             made[key] = Piece(host, device, _copier(operand), unsent)
         return made[key]
 
@@ -165,17 +177,20 @@ class Staged:
                 memory.send(piece.host, piece.device, piece.copy, wait=not self._ordered)
                 piece.unsent = False
 
-    def compute(self, panel: Panel, stream: ComputeStream) -> DeviceArray:
-        """Queue the call on the device arrays; returns its result."""
-        arrays = [piece.device for piece in panel.pieces]
-        return self._call(self._spec, arrays, self._values, self._options, self._math, stream)
+    def compute(self, panel: Panel, stream: ComputeStream) -> dict[str, DeviceArray]:
+        """Queue the call on the device arrays; returns its outputs by name."""
+        spec, arrays = self._spec, [piece.device for piece in panel.pieces]
+        found = self._call(spec, arrays, self._values, self._options, self._math, stream)
+        returned = dict(zip(spec.returns, found if len(spec.returns) > 1 else (found,), strict=True))
+        given = dict(zip(spec.argument_names, arrays, strict=True))
+        return {name: given.get(name, returned.get(name)) for name in panel.outputs}
 
-    def receive(self, panel: Panel, result: DeviceArray) -> Transfer:
-        """Start to copy the result to its place, through the lazy bits of a torch view."""
+    def receive(self, panel: Panel, name: str, result: DeviceArray) -> Transfer:
+        """Start to copy an output to its place, through the lazy bits of a torch view."""
         from tileblas.runtime import memory
 
-        copy = _copier(self._operands[self._spec.output_name])
-        return memory.receive(result, _first(panel.output, result.shape), copy)
+        copy = _copier(self._operands[name])
+        return memory.receive(result, _first(panel.outputs[name], result.shape), copy)
 
 
 def panel_count(nbytes: int) -> int:

@@ -14,7 +14,7 @@ from tileblas.core.spec import Arg, Spec
 def canonical(
     spec: Spec,
     operands: Sequence[Operand | None],
-    output: Operand | None,
+    made: Mapping[str, Operand],
     dims: tuple[int, ...],
     batch: tuple[int, ...],
     options: Mapping[str, str],
@@ -23,26 +23,25 @@ def canonical(
 ) -> Problem:
     """The Problem that a checked call poses.
 
-    `output` stands in for a result that is still to be made. op(A) becomes swapped strides and a
+    `made` stands in for results that are still to be made. op(A) becomes swapped strides and a
     conjugation flag, lazy bits of inputs and output become flags, batches are merged to the fewest
     axes, and a matrix product is turned so that the output's unit stride is its last axis.
     """
-    named = {arg.name: operand for arg, operand in zip(spec.arguments, operands, strict=True)}
+    given = {arg.name: o for arg, o in zip(spec.arguments, operands, strict=True) if o is not None}
+    named = {**given, **made}
     views, negate = [], False
     for arg in spec.operands:
-        operand = named.get(arg.name) if arg.role != "new" else output
-        operand = operand or output
-        assert operand is not None
-        views.append(_view(spec, arg, operand, batch, options))
-        negate ^= bool(operand.flags & NEG)
+        if arg.name in named:  # some routines have outputs for real operands only
+            views.append(_view(spec, arg, named[arg.name], batch, options))
+            negate ^= bool(named[arg.name].flags & NEG)
     if len(views) == 1:  # scal: the old value and the new one carry the same sign
         negate = False
     problem = Problem(
         routine=spec.name,
         dims=dims,
         batch=batch,
-        inputs=tuple(v for i, v in enumerate(views) if i != spec.output),
-        output=views[spec.output],
+        inputs=tuple(view for view in views if view.slot != spec.output_name),
+        output=next(view for view in views if view.slot == spec.output_name),
         scalars=tuple((name, scalars[name].kind, scalars[name].dtype) for name in spec.scalars),
         negate=negate,
         math=math,
@@ -135,7 +134,24 @@ def is_unit(view: View, axis: int) -> bool:
 
 def new_output(arg: Arg, sizes: Mapping[str, int], batch: tuple[int, ...]) -> tuple[int, ...]:
     """Shape of a result that the routine makes itself."""
-    return (*batch, *(sizes[axis] for axis in arg.axes))
+    return (*batch, *(int(axis) if axis.isdigit() else sizes[axis] for axis in arg.axes))
+
+
+def results(
+    spec: Spec,
+    operands: Sequence[Operand | None],
+    dims: tuple[int, ...],
+    batch: tuple[int, ...],
+    dtype: DType,
+) -> dict[str, Operand]:
+    """Descriptions of the outputs that a call on operands of `dtype` makes, by name."""
+    sizes = dict(zip(spec.dims, dims, strict=True))
+    return {
+        arg.name: result_operand(arg, new_output(arg, sizes, batch), dtype)
+        for arg in (spec.operands[index] for index in spec.outputs)
+        if arg.exists(dtype)
+        and (arg.role == "new" or operands[spec.argument_names.index(arg.name)] is None)
+    }
 
 
 def result_operand(arg: Arg, shape: tuple[int, ...], dtype: DType) -> Operand:

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from tileblas.core.call import Scalar
 from tileblas.core.dtypes import DTYPES, HALF, DType
-from tileblas.core.operand import READONLY, Operand
+from tileblas.core.operand import CONJ, NEG, READONLY, Operand
 from tileblas.core.overlap import overlaps_itself, share_elements
 from tileblas.core.spec import Arg, Spec
 from tileblas.errors import BlasError
@@ -78,6 +78,18 @@ def check_devices(spec: Spec, operands: Sequence[Operand | None]) -> int:
     return first.device
 
 
+def check_lazy_bits(spec: Spec, operands: Sequence[Operand | None]) -> None:
+    """No operand is a lazy view of a kind that the routine does not take."""
+    refused = sum(bit for name, bit in (("conj", CONJ), ("neg", NEG)) if name not in spec.lazy)
+    for arg, operand in zip(spec.arguments, operands, strict=True):
+        if operand is None:
+            continue
+        # What is written goes through no lazy bit but where the routine takes both kinds.
+        wrong = refused if arg.role == "in" or not refused else CONJ | NEG
+        if operand.flags & wrong:
+            fail(spec, arg.name, "is a lazily conjugated or negated view; resolve it first")
+
+
 def check_shapes(
     spec: Spec, operands: Sequence[Operand | None], options: Mapping[str, str]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -111,10 +123,15 @@ def check_shapes(
         if joined != batch or batch_from is None:
             batch_from = (arg, shape)
         batch = joined
-        if arg.is_output and lead != batch:
-            fail(
-                spec, arg.name, f"has shape {shape}, but the inputs broadcast to the batch {batch}"
-            )
+    for arg, operand in zip(spec.arguments, operands, strict=True):
+        if operand is None:
+            continue
+        shape = operand.shape
+        if arg.is_output and shape[: len(shape) - arg.ndim] != batch:
+            message = f"has shape {shape}, but the inputs broadcast to the batch {batch}"
+            fail(spec, arg.name, message)
+        if spec.nonempty and 0 in shape[len(shape) - arg.ndim :]:
+            fail(spec, arg.name, f"has shape {shape}; {spec.nonempty}")
     return tuple(sizes[axis][0] for axis in spec.dims), batch
 
 
@@ -151,7 +168,7 @@ def check_output(
         if not arg.is_output:
             continue
         if operand is None:
-            if scalars["beta"].kind != "zero":
+            if "beta" in scalars and scalars["beta"].kind != "zero":
                 fail(spec, "beta", f"is given without {arg.name!r}; it must be the number 0 then")
             continue
         if operand.library == "jax":  # immutable: a copy is written and returned in its place
@@ -194,7 +211,9 @@ def _view(operand: Operand) -> tuple:
     return operand.pointer, operand.shape, strides, operand.flags & ~READONLY
 
 
-def check_scalar_aliasing(spec: Spec, name: str, scalar: Operand, output: Operand) -> None:
-    """A device scalar is no element of the output: kernels read it while they write."""
+def check_scalar_aliasing(
+    spec: Spec, name: str, scalar: Operand, arg: Arg, output: Operand
+) -> None:
+    """A device scalar is no element of an output: kernels read it while they write."""
     if share_elements(output, scalar):
-        fail(spec, name, f"is an element of {spec.output_name!r}, the output; pass a copy of it")
+        fail(spec, name, f"is an element of {arg.name!r}, the output; pass a copy of it")

@@ -47,12 +47,16 @@ _ROWS = (
 DTYPES = {row.name: row for row in _ROWS}
 HALF = (DTYPES["float16"], DTYPES["bfloat16"])
 
+#: What a result can be and no operand: the place of an element.
+INT64 = DType("int64", "i", 8, False, "int64", "int64", "i64")
+RESULTS = DTYPES | {INT64.name: INT64}
+
 #: Triton's names of the compute types.
 TRITON_NAME = {"float32": "fp32", "float64": "fp64"}
 
 
 def _row(name: str) -> DType:
-    return DTYPES[name]
+    return RESULTS[name]
 
 
 @cache

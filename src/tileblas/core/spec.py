@@ -6,18 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tileblas.core.dtypes import DTYPES, DType
+from tileblas.core.dtypes import DTYPES, RESULTS, DType
 
 TRANS = "NTC"  # letters of a transpose option: none, transpose, conjugate transpose
 
 
 @dataclass(frozen=True)
 class Arg:
-    """One array operand. `axes` names its dimensions: "n" a vector, "mk" a matrix of m x k.
+    """One array operand. `axes` names its dimensions: "n" a vector, "mk" a matrix of m x k, "5"
+    five elements.
 
-    `role`: "in" is read, "inout" is read and written in place, "new" is always a new result.
+    `role`: "in" is read, "inout" is read and written in place, "out" is given and only written,
+    "new" is always a new result.
     `optional`: a new array is made when none is given. `trans`: the option that swaps the axes.
-    `real`: it holds real numbers of the operands' precision, where they are complex (a norm).
+    `type`: of its elements, where it is not that of the operands: "real" numbers of the precision
+    of complex ones (a norm), or one by name. `of_real`: there is one for real operands only.
     """
 
     name: str
@@ -25,7 +28,8 @@ class Arg:
     role: str = "in"
     optional: bool = False
     trans: str | None = None
-    real: bool = False
+    type: str = ""
+    of_real: bool = False
 
     @property
     def ndim(self) -> int:
@@ -35,9 +39,19 @@ class Arg:
     def is_output(self) -> bool:
         return self.role != "in"
 
+    @property
+    def is_read(self) -> bool:
+        return self.role in ("in", "inout")
+
     def dtype(self, dtype: DType) -> DType:
         """The element type of this operand in a call on operands of `dtype`."""
-        return DTYPES[dtype.real] if self.real else dtype
+        if not self.type:
+            return dtype
+        return DTYPES[dtype.real] if self.type == "real" else RESULTS[self.type]
+
+    def exists(self, dtype: DType) -> bool:
+        """Whether a call on operands of `dtype` has this operand."""
+        return not (self.of_real and dtype.is_complex)
 
 
 @dataclass(frozen=True)
@@ -60,6 +74,11 @@ class Spec:
     `aliasing`: whether an output may be the very view that is an input. `idle_alpha`: the kind of
     alpha with which a routine without beta leaves its output as it is ("zero" for axpy).
     `stored_sizes`: Fortran's m and n are those of the matrix as stored (gemv), not of op(A).
+    `real_scalars`: those that must be real whatever the operands are. `packed`: the name of the one
+    sequence in which a caller passes all scalars (rotm). `lazy`: which of torch's lazy bits operands
+    may carry, "conj", "neg" or both. `nonempty`: the rule that an empty vector would break.
+    `output` is the last of the outputs, whose shape and order in memory decide a plan; a call
+    returns those of `returns`, all if none is named.
     """
 
     name: str
@@ -73,6 +92,8 @@ class Spec:
     elements: Callable[..., int]
     plan: Callable[..., Any]
     scalars: tuple[str, ...] = ()
+    real_scalars: tuple[str, ...] = ()
+    packed: str = ""
     options: tuple[Option, ...] = ()
     conj: str = ""  # operand that the routine itself conjugates (dotc: x)
     aliasing: bool = False
@@ -80,23 +101,30 @@ class Spec:
     stored_sizes: bool = False
     takes_math: bool = False
     widens: bool = False  # half inputs may meet a float32 output
+    lazy: tuple[str, ...] = ("conj", "neg")
+    nonempty: str = ""
     dtypes: tuple[str, ...] = tuple(DTYPES)
     family: str = ""
-    # Derived: what the caller passes, and which of the operands is the output.
+    returns: tuple[str, ...] = ()
+    # Derived: what the caller passes, and which of the operands are outputs.
     arguments: tuple[Arg, ...] = field(init=False)
     argument_names: tuple[str, ...] = field(init=False)
     option_names: tuple[str, ...] = field(init=False)
+    outputs: tuple[int, ...] = field(init=False)
     output: int = field(init=False)
     output_name: str = field(init=False)
 
     def __post_init__(self) -> None:
         given = tuple(arg for arg in self.operands if arg.role != "new")
         object.__setattr__(self, "arguments", given)
-        outputs = [i for i, arg in enumerate(self.operands) if arg.is_output]
+        outputs = tuple(i for i, arg in enumerate(self.operands) if arg.is_output)
         object.__setattr__(self, "argument_names", tuple(arg.name for arg in given))
         object.__setattr__(self, "option_names", tuple(option.name for option in self.options))
-        object.__setattr__(self, "output", outputs[0])
-        object.__setattr__(self, "output_name", self.operands[outputs[0]].name)
+        object.__setattr__(self, "outputs", outputs)
+        object.__setattr__(self, "output", outputs[-1])
+        object.__setattr__(self, "output_name", self.operands[outputs[-1]].name)
+        names = tuple(self.operands[i].name for i in outputs)
+        object.__setattr__(self, "returns", self.returns or names)
         object.__setattr__(self, "family", self.family or self.name)
 
     def __repr__(self) -> str:
@@ -104,6 +132,15 @@ class Spec:
 
     def __hash__(self) -> int:
         return hash(self.name)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names that a caller passes before options: arrays, then numbers."""
+        return (*self.argument_names, *((self.packed,) if self.packed else self.scalars))
+
+    def operand(self, name: str) -> Arg:
+        """The operand of that name."""
+        return next(arg for arg in self.operands if arg.name == name)
 
     def position(self, argument: str) -> int | None:
         """The Fortran number of `argument`, None where Fortran has none."""

@@ -11,8 +11,8 @@ from tileblas.core.spec import Spec
 def is_noop(spec: Spec, problem: Problem) -> bool:
     """Whether the output keeps every old element, or has none.
 
-    An empty output; axpy with alpha = 0, scal with alpha = 1; gemv and gemm with beta = 1 and
-    alpha = 0 or an empty inner dimension.
+    An empty output; axpy with alpha = 0, scal with alpha = 1; axpby, gemv and gemm with beta = 1
+    and alpha = 0 or an empty inner dimension.
     """
     if 0 in problem.batch or 0 in problem.output.shape:
         return True
@@ -32,7 +32,9 @@ def drops_product(problem: Problem) -> bool:
 
 def without_product(problem: Problem) -> Problem:
     """The same problem with an empty inner dimension, so that no backend reads the inputs."""
-    if problem.scalar("beta")[0] == "none" or not drops_product(problem):
+    if len(problem.inputs) < 2 or problem.scalar("beta")[0] == "none":
+        return problem  # a vector update (axpby) has no inner dimension
+    if not drops_product(problem):
         return problem
     # Nothing is read, so the layout of nothing may be the most convenient one.
     a, other = problem.inputs

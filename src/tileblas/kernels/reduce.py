@@ -1,4 +1,14 @@
-"""Reductions to one value per batch member: dot products and Euclidean norms."""
+"""Reductions to one value per batch member: sums of products, magnitudes and squares, extrema.
+
+Each lane of a program keeps up to three running values (a, b, c), which mean by operation
+
+- "dot"             re, im of the sum
+- "asum"            the sum
+- "nrm2"            sums of squares: of medium, small and big elements
+- "iamax", "iamin"  the best key so far and where it was found
+
+`start`, one of the `add_*`, `collapse` and `finish` are all that tells one operation from another.
+"""
 
 import triton
 import triton.language as tl
@@ -7,125 +17,304 @@ from tileblas.kernels import tile
 
 
 @triton.jit
-def dot_kernel(
-    x, y, out, partial, arrived, n, x_inc, y_inc,
+def reduce_kernel(
+    x, y, out, partial, arrived, alpha, n, x_inc, y_inc,
     inner, x_b0, x_b1, y_b0, y_b1, out_b0, out_b1, splits,
-    COMPLEX: tl.constexpr, CONJ_X: tl.constexpr, CONJ_Y: tl.constexpr, NEGATE: tl.constexpr,
+    OP: tl.constexpr, COMPLEX: tl.constexpr, CONJ_X: tl.constexpr, CONJ_Y: tl.constexpr,
+    NEGATE: tl.constexpr, ALPHA_KIND: tl.constexpr, WIDE: tl.constexpr,
     BATCHED: tl.constexpr, SPLIT: tl.constexpr, BLOCK: tl.constexpr, MAX_SPLITS: tl.constexpr,
 ):  # fmt: skip
-    """out := (+-) sum_i op(x_i) op(y_i), for each batch member.
+    """out := the reduction OP of x, or of x and y, for each batch member.
 
-    `splits` programs share a batch member, more than one where SPLIT: each sums every splits-th
-    block, and the last one to arrive adds the partial sums in a fixed order, whatever the order of
-    arrival. BATCHED says that there is more than one member.
+    `splits` programs share a batch member, more than one where SPLIT: each reduces every splits-th
+    block, and the last one to arrive combines what they have left in a fixed order, whatever the
+    order of arrival. BATCHED says that there is more than one member. WIDE asks for sums of
+    products in float64 (dsdot); alpha is added to the last one (sdsdot).
     """
     batch, split = tile.position(tl.program_id(0), splits, BATCHED, SPLIT)
     x = tile.batch_base(x, batch, inner, x_b0, x_b1, COMPLEX)
-    y = tile.batch_base(y, batch, inner, y_b0, y_b1, COMPLEX)
-    out = tile.batch_base(out, batch, inner, out_b0, out_b1, COMPLEX)
+    if OP == "dot":
+        y = tile.batch_base(y, batch, inner, y_b0, y_b1, COMPLEX)
+    out = tile.batch_base(out, batch, inner, out_b0, out_b1, COMPLEX and OP == "dot")
 
-    re, im = sum_products(
-        x, y, n, x_inc, y_inc, split, splits, COMPLEX, CONJ_X, CONJ_Y, SPLIT, BLOCK
-    )
-    if not SPLIT:
-        store_sum(out, 0, re, im, COMPLEX, NEGATE)
-    else:
-        partial = tile.advance(partial, batch.to(tl.int64) * splits, COMPLEX)
-        store_sum(partial, split, re, im, COMPLEX, False)
-        if tile.arrives_last(arrived + batch, splits):
-            PARTS: tl.constexpr = 2 if COMPLEX else 1
-            re = add_partials(partial, 0, PARTS, splits, MAX_SPLITS)
-            im = re
-            if COMPLEX:
-                im = add_partials(partial, 1, PARTS, splits, MAX_SPLITS)
-            store_sum(out, 0, re, im, COMPLEX, NEGATE)
-            tl.store(arrived + batch, 0)
-
-
-@triton.jit
-def sum_products(
-    x, y, n, x_inc, y_inc, split, splits,
-    COMPLEX: tl.constexpr, CONJ_X: tl.constexpr, CONJ_Y: tl.constexpr,
-    SPLIT: tl.constexpr, BLOCK: tl.constexpr,
-):  # fmt: skip
-    """The sum over blocks split, split + splits, ... of [0, n) as (re, im); real: im is re.
-
-    Only the last block can be short, and only that one is masked, since a mask narrows loads.
-    """
+    a, b, c = start(x, OP, WIDE, BLOCK)
     lanes = tl.arange(0, BLOCK).to(tl.int64)
-    re = tl.zeros((BLOCK,), tile.compute_type(x.dtype))
-    im = re
     whole = (n // BLOCK).to(tl.int32)
     end = whole.to(tl.int64) * BLOCK
-    for start in range(split.to(tl.int64) * BLOCK, end, splits * BLOCK):
-        i = start + lanes
-        if COMPLEX:
-            re, im = add_complex(re, im, x, i * x_inc, y, i * y_inc, None, CONJ_X, CONJ_Y)
-        else:
-            re = add_real(re, x, i * x_inc, y, i * y_inc, None)
+    # Only the last block can be short, and only that one is masked, since a mask narrows loads.
+    for first in range(split.to(tl.int64) * BLOCK, end, splits * BLOCK):
+        i = first + lanes
+        a, b, c = add_block(
+            a, b, c, x, i * x_inc, y, i * y_inc, i, None, OP, COMPLEX, CONJ_X, CONJ_Y
+        )
     if tile.has_last(whole, split, splits, SPLIT):
         i = end + lanes
-        if COMPLEX:
-            re, im = add_complex(re, im, x, i * x_inc, y, i * y_inc, i < n, CONJ_X, CONJ_Y)
-        else:
-            re = add_real(re, x, i * x_inc, y, i * y_inc, i < n)
-    re = tl.sum(re)
-    if COMPLEX:
-        im = tl.sum(im)
+        a, b, c = add_block(
+            a, b, c, x, i * x_inc, y, i * y_inc, i, i < n, OP, COMPLEX, CONJ_X, CONJ_Y
+        )
+    a, b, c = collapse(a, b, c, OP)
+
+    PARTS: tl.constexpr = parts(OP, COMPLEX, x.dtype)
+    if SPLIT:
+        partial += batch.to(tl.int64) * splits * PARTS
+        leave(partial + split * PARTS, a, b, c, PARTS)
+        if tile.arrives_last(arrived + batch, splits):
+            a, b, c = gather(partial, splits, a, PARTS, MAX_SPLITS)
+            a, b, c = collapse(a, b, c, OP)
+            finish(out, a, b, c, alpha, x, OP, COMPLEX, NEGATE, ALPHA_KIND)
+            tl.store(arrived + batch, 0)
     else:
-        im = re
+        finish(out, a, b, c, alpha, x, OP, COMPLEX, NEGATE, ALPHA_KIND)
+
+
+@triton.jit
+def axpydot_kernel(
+    w, v, u, z, out, partial, arrived, alpha, alpha_im, n, w_inc, v_inc, u_inc, z_inc,
+    inner, w_b0, w_b1, v_b0, v_b1, u_b0, u_b1, z_b0, z_b1, out_b0, out_b1, splits,
+    COMPLEX: tl.constexpr, CONJ_W: tl.constexpr, CONJ_V: tl.constexpr, CONJ_U: tl.constexpr,
+    ALPHA_KIND: tl.constexpr, BATCHED: tl.constexpr, SPLIT: tl.constexpr,
+    BLOCK: tl.constexpr, MAX_SPLITS: tl.constexpr,
+):  # fmt: skip
+    """z := w - alpha v, out := sum_i z_i u_i in one pass, for each batch member.
+
+    The programs share a member as in `reduce_kernel`. With alpha = 0, v is not read. z may be one
+    of the other vectors: an element is written by the program that has read it.
+    """
+    batch, split = tile.position(tl.program_id(0), splits, BATCHED, SPLIT)
+    w = tile.batch_base(w, batch, inner, w_b0, w_b1, COMPLEX)
+    v = tile.batch_base(v, batch, inner, v_b0, v_b1, COMPLEX)
+    u = tile.batch_base(u, batch, inner, u_b0, u_b1, COMPLEX)
+    z = tile.batch_base(z, batch, inner, z_b0, z_b1, COMPLEX)
+    out = tile.batch_base(out, batch, inner, out_b0, out_b1, COMPLEX)
+    alpha = tile.load_scalar(alpha, alpha_im, tile.compute_type(w.dtype), ALPHA_KIND)
+    v_end = tl.where(tile.is_zero(alpha), 0, n)
+    alpha = tile.orient(alpha, True, False)
+
+    a, b, c = start(w, "dot", False, BLOCK)
+    lanes = tl.arange(0, BLOCK).to(tl.int64)
+    whole = (tl.minimum(n, v_end) // BLOCK).to(tl.int32)
+    end = whole.to(tl.int64) * BLOCK
+    for first in range(split.to(tl.int64) * BLOCK, end, splits * BLOCK):
+        i = first + lanes
+        a, b = update_and_add(
+            a, b, alpha, w, i * w_inc, v, i * v_inc, None, u, i * u_inc, z, i * z_inc, None,
+            COMPLEX, CONJ_W, CONJ_V, CONJ_U, ALPHA_KIND,
+        )  # fmt: skip
+    # What is left is one short block, or all of them where alpha is 0.
+    first_left = end + split.to(tl.int64) * BLOCK
+    for first in range(first_left, n, splits * BLOCK):
+        i = first + lanes
+        a, b = update_and_add(
+            a, b, alpha, w, i * w_inc, v, i * v_inc, i < v_end, u, i * u_inc, z, i * z_inc, i < n,
+            COMPLEX, CONJ_W, CONJ_V, CONJ_U, ALPHA_KIND,
+        )  # fmt: skip
+    a, b, c = collapse(a, b, c, "dot")
+
+    PARTS: tl.constexpr = parts("dot", COMPLEX, w.dtype)
+    if SPLIT:
+        partial += batch.to(tl.int64) * splits * PARTS
+        leave(partial + split * PARTS, a, b, c, PARTS)
+        if tile.arrives_last(arrived + batch, splits):
+            a, b, c = gather(partial, splits, a, PARTS, MAX_SPLITS)
+            a, b, c = collapse(a, b, c, "dot")
+            finish(out, a, b, c, 0, w, "dot", COMPLEX, False, "zero")
+            tl.store(arrived + batch, 0)
+    else:
+        finish(out, a, b, c, 0, w, "dot", COMPLEX, False, "zero")
+
+
+@triton.jit
+def update_and_add(
+    re, im, alpha, w, w_offset, v, v_offset, v_mask, u, u_offset, z, z_offset, mask,
+    COMPLEX: tl.constexpr, CONJ_W: tl.constexpr, CONJ_V: tl.constexpr, CONJ_U: tl.constexpr,
+    ALPHA_KIND: tl.constexpr,
+):  # fmt: skip
+    """z := alpha v + w on one block; (re, im) + z u, of z as it is stored."""
+    if COMPLEX:
+        w_re, w_im = tile.load_pair(w, w_offset, mask)
+        v_re, v_im = tile.load_pair(v, v_offset, v_mask)
+        u_re, u_im = tile.load_pair(u, u_offset, mask)
+        if CONJ_W:
+            w_im = -w_im
+        if CONJ_V:
+            v_im = -v_im
+        if CONJ_U:
+            u_im = -u_im
+        z_re, z_im = tile.scale_pair(alpha, v_re, v_im, ALPHA_KIND)
+        z_re += w_re
+        z_im += w_im
+        tile.store_pair(z, z_offset, z_re, z_im, mask)
+        re = re + z_re * u_re - z_im * u_im
+        im = im + z_re * u_im + z_im * u_re
+    else:
+        w_value = tile.load(w, w_offset, mask).to(re.dtype)
+        v_value = tile.load(v, v_offset, v_mask).to(re.dtype)
+        u_value = tile.load(u, u_offset, mask).to(re.dtype)
+        z_value = tile.rounded(tile.scale(alpha, v_value) + w_value, z)
+        tile.store(z, z_offset, z_value, mask)
+        re = re + z_value * u_value
     return re, im
 
 
-@triton.jit
-def add_real(acc, x, x_offset, y, y_offset, mask):
-    """acc + x y, elementwise."""
-    x_value = tile.load(x, x_offset, mask).to(acc.dtype)
-    y_value = tile.load(y, y_offset, mask).to(acc.dtype)
-    return acc + x_value * y_value
+# ---- what the operations share ------------------------------------------------------------------
+
+
+@triton.constexpr_function
+def parts(op, is_complex, pointer_type):
+    """How many of the running values an operation has."""
+    if op == "nrm2":
+        return 3 if pointer_type.element_ty == tl.float64 else 1
+    return 2 if op in ("iamax", "iamin") or (op == "dot" and is_complex) else 1
 
 
 @triton.jit
-def add_complex(re, im, x, x_offset, y, y_offset, mask, CONJ_X: tl.constexpr, CONJ_Y: tl.constexpr):
-    """(re, im) + op(x) op(y), elementwise."""
-    x_re, x_im = tile.load_pair(x, x_offset, mask)
-    y_re, y_im = tile.load_pair(y, y_offset, mask)
-    if CONJ_X:
-        x_im = -x_im
-    if CONJ_Y:
-        y_im = -y_im
-    re = re + x_re * y_re - x_im * y_im
-    im = im + x_re * y_im + x_im * y_re
-    return re, im
+def start(x, OP: tl.constexpr, WIDE: tl.constexpr, BLOCK: tl.constexpr):
+    """The running values before the first element."""
+    if OP == "iamax" or OP == "iamin":
+        key = tl.zeros((BLOCK,), key_type(x.dtype))
+        place = tl.zeros((BLOCK,), tl.int64)
+        return key, place, place
+    else:
+        SUM: tl.constexpr = sum_type(x.dtype, OP, WIDE)
+        zero = tl.zeros((BLOCK,), SUM)
+        return zero, zero, zero
+
+
+@triton.constexpr_function
+def sum_type(pointer_type, op, wide):
+    """The type that sums are accumulated in: squares in float64, which holds those of float32."""
+    return tl.float64 if wide or op == "nrm2" else tile.compute_type(pointer_type)
 
 
 @triton.jit
-def add_partials(partial, part, PARTS: tl.constexpr, splits, MAX_SPLITS: tl.constexpr):
-    """The sum over the splits of one of the PARTS numbers that each of them left.
+def add_block(
+    a, b, c, x, x_offset, y, y_offset, i, mask,
+    OP: tl.constexpr, COMPLEX: tl.constexpr, CONJ_X: tl.constexpr, CONJ_Y: tl.constexpr,
+):  # fmt: skip
+    """The running values with the elements i of one block."""
+    if OP == "dot":
+        a, b = add_products(a, b, x, x_offset, y, y_offset, mask, COMPLEX, CONJ_X, CONJ_Y)
+    elif OP == "asum":
+        a = add_magnitudes(a, x, x_offset, mask, COMPLEX)
+    elif OP == "nrm2":
+        a, b, c = add_squares(a, b, c, x, x_offset, mask, COMPLEX)
+    else:
+        tl.static_assert(OP == "iamax" or OP == "iamin")
+        a, b = pick_better(a, b, x, x_offset, i, mask, OP, COMPLEX)
+    return a, b, c
 
-    They are read from L2, where the other programs left them.
+
+@triton.jit
+def collapse(a, b, c, OP: tl.constexpr):
+    """The running values of all lanes as one of each."""
+    if OP == "iamax" or OP == "iamin":
+        best = tl.max(a)
+        place = tl.min(tl.where(a == best, b, 0x7FFFFFFFFFFFFFFF))
+        return best, place, place
+    else:
+        return tl.sum(a), tl.sum(b), tl.sum(c)
+
+
+@triton.jit
+def leave(pointer, a, b, c, PARTS: tl.constexpr):
+    """Store the running values of a program, each in 64 bits."""
+    store_part(pointer, a)
+    if PARTS > 1:
+        store_part(pointer + 1, b)
+    if PARTS > 2:
+        store_part(pointer + 2, c)
+
+
+@triton.jit
+def store_part(pointer, value):
+    if pointer.dtype.element_ty == tl.int64:
+        tl.store(pointer, value.to(tl.int64))  # a key with the highest bit set becomes negative
+    else:
+        tl.store(pointer, value.to(tl.float64))
+
+
+@triton.jit
+def gather(partial, splits, like, PARTS: tl.constexpr, MAX_SPLITS: tl.constexpr):
+    """The running values that the programs of a member have left, a lane for each program.
+
+    They are read from L2, where the other programs left them. Keys have the type of `like` again.
     """
     i = tl.arange(0, MAX_SPLITS)
-    pointers = partial + i * PARTS + part
-    return tl.sum(tl.load(pointers, mask=i < splits, other=0, cache_modifier=".cg"))
+    pointers = partial + i * PARTS
+    a = tl.load(pointers, mask=i < splits, other=0, cache_modifier=".cg")
+    b = a
+    c = a
+    if PARTS > 1:
+        b = tl.load(pointers + 1, mask=i < splits, other=0, cache_modifier=".cg")
+    if PARTS > 2:
+        c = tl.load(pointers + 2, mask=i < splits, other=0, cache_modifier=".cg")
+    if partial.dtype.element_ty == tl.int64:
+        a = a.to(like.dtype)
+    return a, b, c
 
 
 @triton.jit
-def store_sum(pointer, offset, re, im, COMPLEX: tl.constexpr, NEGATE: tl.constexpr):
-    """Store one sum, or its negative."""
-    if NEGATE:
-        re = -re
-        im = -im
-    if COMPLEX:
-        tile.store(pointer, 2 * offset, re)
-        tile.store(pointer, 2 * offset + 1, im)
+def finish(
+    out, a, b, c, alpha, x,
+    OP: tl.constexpr, COMPLEX: tl.constexpr, NEGATE: tl.constexpr, ALPHA_KIND: tl.constexpr,
+):  # fmt: skip
+    """Store the result of a member."""
+    if OP == "iamax" or OP == "iamin":
+        tile.store(out, 0, b)
+    elif OP == "nrm2":
+        store_root(out, a, b, c, x.dtype.element_ty == tl.float64)
+    elif OP == "asum":
+        tile.store(out, 0, a.to(tile.compute_type(out.dtype)))
     else:
-        tile.store(pointer, offset, re)
+        if NEGATE:
+            a = -a
+            b = -b
+        if ALPHA_KIND != "zero":
+            a += tile.load_scalar(alpha, 0, tl.float64, ALPHA_KIND)[0]
+        tile.store(out, 0, a.to(tile.compute_type(out.dtype)))
+        if COMPLEX:
+            tile.store(out, 1, b.to(tile.compute_type(out.dtype)))
+
+
+# ---- sums of products, of magnitudes, of squares ------------------------------------------------
+
+
+@triton.jit
+def add_products(
+    re, im, x, x_offset, y, y_offset, mask,
+    COMPLEX: tl.constexpr, CONJ_X: tl.constexpr, CONJ_Y: tl.constexpr,
+):  # fmt: skip
+    """(re, im) + op(x) op(y), elementwise."""
+    if COMPLEX:
+        x_re, x_im = tile.load_pair(x, x_offset, mask)
+        y_re, y_im = tile.load_pair(y, y_offset, mask)
+        if CONJ_X:
+            x_im = -x_im
+        if CONJ_Y:
+            y_im = -y_im
+        re = re + x_re * y_re - x_im * y_im
+        im = im + x_re * y_im + x_im * y_re
+    else:
+        x_value = tile.load(x, x_offset, mask).to(re.dtype)
+        y_value = tile.load(y, y_offset, mask).to(re.dtype)
+        re = re + x_value * y_value
+    return re, im
+
+
+@triton.jit
+def add_magnitudes(total, x, offset, mask, COMPLEX: tl.constexpr):
+    """total + |re| + |im|, elementwise."""
+    if COMPLEX:
+        re, im = tile.load_pair(x, offset, mask)
+        return total + tl.abs(re) + tl.abs(im)
+    else:
+        return total + tl.abs(tile.load(x, offset, mask).to(total.dtype))
 
 
 # Squares of float64 may overflow or underflow. So there are three sums: of the squares of big
 # numbers times SCALE_BIG, of small ones times SCALE_SMALL, and of those between as they are.
 # The constants are those of Anderson, Algorithm 978 (2017), which netlib's dnrm2 uses too.
+# Squares of float32 and narrower types are exact in float64, and are added there.
 BIG = tl.constexpr(2.0**486)
 SMALL = tl.constexpr(2.0**-511)
 SCALE_BIG = tl.constexpr(2.0**-538)
@@ -133,86 +322,22 @@ SCALE_SMALL = tl.constexpr(2.0**537)
 
 
 @triton.jit
-def nrm2_kernel(
-    x, out, partial, arrived, n, x_inc, inner, x_b0, x_b1, out_b0, out_b1, splits,
-    COMPLEX: tl.constexpr, BATCHED: tl.constexpr, SPLIT: tl.constexpr,
-    BLOCK: tl.constexpr, MAX_SPLITS: tl.constexpr,
-):  # fmt: skip
-    """out := sqrt(sum_i |x_i|^2), for each batch member, shared by `splits` programs as in dot.
-
-    Squares of float32 and narrower types are exact in float64, and are added there.
-    """
-    batch, split = tile.position(tl.program_id(0), splits, BATCHED, SPLIT)
-    x = tile.batch_base(x, batch, inner, x_b0, x_b1, COMPLEX)
-    out = tile.batch_base(out, batch, inner, out_b0, out_b1, False)
-
+def add_squares(medium, small, big, x, offset, mask, COMPLEX: tl.constexpr):
+    """(medium, small, big) + |x|^2, elementwise."""
     SCALED: tl.constexpr = x.dtype.element_ty == tl.float64
-    small, medium, big = sum_squares(x, n, x_inc, split, splits, COMPLEX, SCALED, SPLIT, BLOCK)
-    if not SPLIT:
-        store_root(out, small, medium, big, SCALED)
-    else:
-        PARTS: tl.constexpr = 3 if SCALED else 1
-        partial += batch.to(tl.int64) * splits * PARTS
-        tl.store(partial + split * PARTS, medium)
-        if SCALED:
-            tl.store(partial + split * PARTS + 1, small)
-            tl.store(partial + split * PARTS + 2, big)
-        if tile.arrives_last(arrived + batch, splits):
-            medium = add_partials(partial, 0, PARTS, splits, MAX_SPLITS)
-            if SCALED:
-                small = add_partials(partial, 1, PARTS, splits, MAX_SPLITS)
-                big = add_partials(partial, 2, PARTS, splits, MAX_SPLITS)
-            store_root(out, small, medium, big, SCALED)
-            tl.store(arrived + batch, 0)
-
-
-@triton.jit
-def sum_squares(
-    x, n, x_inc, split, splits,
-    COMPLEX: tl.constexpr, SCALED: tl.constexpr, SPLIT: tl.constexpr, BLOCK: tl.constexpr,
-):  # fmt: skip
-    """The sums of squares over blocks split, split + splits, ... of [0, n) as (small, medium, big).
-
-    Not SCALED: medium is the sum of all.
-    """
-    lanes = tl.arange(0, BLOCK).to(tl.int64)
-    medium = tl.zeros((BLOCK,), tl.float64)
-    small = medium
-    big = medium
-    whole = (n // BLOCK).to(tl.int32)
-    end = whole.to(tl.int64) * BLOCK
-    for start in range(split.to(tl.int64) * BLOCK, end, splits * BLOCK):
-        offset = (start + lanes) * x_inc
-        small, medium, big = add_elements(small, medium, big, x, offset, None, COMPLEX, SCALED)
-    if tile.has_last(whole, split, splits, SPLIT):
-        i = end + lanes
-        small, medium, big = add_elements(small, medium, big, x, i * x_inc, i < n, COMPLEX, SCALED)
-    medium = tl.sum(medium)
-    if SCALED:
-        small = tl.sum(small)
-        big = tl.sum(big)
-    else:
-        small = medium
-        big = medium
-    return small, medium, big
-
-
-@triton.jit
-def add_elements(small, medium, big, x, offset, mask, COMPLEX: tl.constexpr, SCALED: tl.constexpr):
-    """(small, medium, big) + |x|^2, elementwise."""
     if COMPLEX:
         re, im = tile.load_pair(x, offset, mask)
-        small, medium, big = add_square(small, medium, big, re, SCALED)
-        small, medium, big = add_square(small, medium, big, im, SCALED)
+        medium, small, big = add_square(medium, small, big, re, SCALED)
+        medium, small, big = add_square(medium, small, big, im, SCALED)
     else:
         value = tile.load(x, offset, mask)
-        small, medium, big = add_square(small, medium, big, value, SCALED)
-    return small, medium, big
+        medium, small, big = add_square(medium, small, big, value, SCALED)
+    return medium, small, big
 
 
 @triton.jit
-def add_square(small, medium, big, value, SCALED: tl.constexpr):
-    """(small, medium, big) + value^2, where it belongs. A NaN is medium, an infinity big."""
+def add_square(medium, small, big, value, SCALED: tl.constexpr):
+    """(medium, small, big) + value^2, where it belongs. A NaN is medium, an infinity big."""
     value = value.to(tl.float64)
     if SCALED:
         is_small = tl.abs(value) < SMALL
@@ -223,11 +348,11 @@ def add_square(small, medium, big, value, SCALED: tl.constexpr):
         big = big + scaled * scaled
         value = tl.where(is_small | is_big, 0.0, value)
     medium = medium + value * value
-    return small, medium, big
+    return medium, small, big
 
 
 @triton.jit
-def store_root(pointer, small, medium, big, SCALED: tl.constexpr):
+def store_root(pointer, medium, small, big, SCALED: tl.constexpr):
     """Store the root of the sum of all squares.
 
     Beside a medium square a small one counts in the last bits only, beside a big one not at all.
@@ -241,3 +366,61 @@ def store_root(pointer, small, medium, big, SCALED: tl.constexpr):
         total = tl.where(big > 0, big + medium * SCALE_BIG * SCALE_BIG, all_small)
     root = scale * tl.sqrt(total)  # tl.sqrt rounds correctly in float64, unlike in float32
     tile.store(pointer, 0, root.to(tile.compute_type(pointer.dtype)))
+
+
+# ---- extrema ------------------------------------------------------------------------------------
+
+# An element's key is an unsigned integer that is larger, the better the element is: so one
+# comparison decides, and the first of equal keys wins. 0 is the key of no element. The bits of a
+# number that is not negative are in the order of numbers; those of a NaN are above all.
+
+
+@triton.constexpr_function
+def key_type(pointer_type):
+    """Keys have the bits of the compute type."""
+    return tl.uint64 if pointer_type.element_ty == tl.float64 else tl.uint32
+
+
+@triton.jit
+def pick_better(
+    best, place, x, offset, i, mask, OP: tl.constexpr, COMPLEX: tl.constexpr
+):  # fmt: skip
+    """(best key, its place) with the elements i, elementwise: i ascends, so ties keep the first."""
+    COMPUTE: tl.constexpr = tile.compute_type(x.dtype)
+    if COMPLEX:
+        re, im = tile.load_pair(x, offset, mask)
+        order, is_nan = order_of_pair(tl.abs(re), tl.abs(im), best.dtype)
+    else:
+        value = tl.abs(tile.load(x, offset, mask).to(COMPUTE))
+        order = value.to(best.dtype, bitcast=True)
+        is_nan = value != value
+    # Orders are at most half of all integers, so that there is room for one more at either end.
+    MOST: tl.constexpr = (1 << best.dtype.primitive_bitwidth) - 1
+    if OP == "iamax":
+        key = order + 1
+    else:
+        key = tl.full(order.shape, MOST - 2, best.dtype) - order
+    key = tl.where(is_nan, tl.full(order.shape, MOST, best.dtype), key)
+    if mask is not None:
+        key = tl.where(mask, key, tl.zeros(order.shape, best.dtype))
+    better = key > best
+    return tl.where(better, key, best), tl.where(better, i, place)
+
+
+@triton.jit
+def order_of_pair(re, im, KEY: tl.constexpr):
+    """(an integer in the order of |re| + |im|, whether one of them is NaN), of magnitudes.
+
+    A sum of finite parts that overflows is formed of a quarter of them, and its exponent raised by
+    two after; an infinite part is beyond all of these.
+    """
+    MANTISSA: tl.constexpr = 52 if KEY == tl.uint64 else 23
+    HALF: tl.constexpr = 1 << (63 if KEY == tl.uint64 else 31)
+    total = re + im
+    quarter = 0.25 * re + 0.25 * im
+    is_infinite = (re == float("inf")) | (im == float("inf"))
+    overflows = (total == float("inf")) & (quarter < float("inf"))
+    raised = quarter.to(KEY, bitcast=True) + tl.full(re.shape, 2 << MANTISSA, KEY)
+    order = tl.where(overflows, raised, total.to(KEY, bitcast=True))
+    order = tl.where(is_infinite, tl.full(re.shape, HALF, KEY), order)
+    return order, total != total

@@ -28,6 +28,18 @@ def is_unit(stride):
     return isinstance(stride, int) and stride == 1
 
 
+@triton.constexpr_function
+def number_kind(kind):
+    """How a scalar is loaded whose kind says more: a constant 1 is not loaded, nor used."""
+    return "zero" if kind == "one" else kind
+
+
+@triton.constexpr_function
+def on_device(kind):
+    """Whether a scalar of a kind is read behind a pointer."""
+    return kind.endswith("_pointer")
+
+
 @triton.jit
 def position(index, size, OUTER: tl.constexpr, INNER: tl.constexpr):
     """(index // size, index % size), where OUTER and INNER say which of them can be other than 0.
@@ -105,6 +117,15 @@ def store(pointer, offset, value, mask=None):
     if pointer.dtype.element_ty == tl.uint16:
         value = bfloat16_bits(value)
     tl.store(pointer + offset, value.to(pointer.dtype.element_ty), mask=mask)
+
+
+@triton.jit
+def rounded(value, pointer):
+    """`value` as it is after `store` and `load`, in the compute type."""
+    if pointer.dtype.element_ty == tl.uint16:
+        return (bfloat16_bits(value).to(tl.uint32) << 16).to(tl.float32, bitcast=True)
+    else:
+        return value.to(pointer.dtype.element_ty).to(value.dtype)
 
 
 @triton.jit

@@ -38,7 +38,7 @@ class Binder:
 
     def workspace(self, slot: str, real: str) -> None:
         """A pointer into the stream's workspace."""
-        itemsize = DTYPES[real].itemsize if real in DTYPES else 4
+        itemsize = DTYPES[real].itemsize if real in DTYPES else {"i32": 4, "i64": 8}[real]
         kind = f"*{TRITON_NAME.get(real, real)}"
         self.arguments.append(Argument(slot, "pointer", (slot, 0), kind, itemsize))
 
@@ -70,11 +70,27 @@ class Binder:
         for axis, step in enumerate(steps):
             self.stride(f"{name}_b{axis}", step, view, wide=wide)
 
-    def scalar(self, name: str) -> str:
-        """alpha or beta, by value or as device pointer; returns the kind for the kernel."""
-        problem = self.problem
+    def absent(self, *names: str, kind: str = "") -> str:
+        """Parameters of the kernel that a routine has no use for; returns `kind`."""
+        self.constants += [(name, 0) for name in names]
+        return kind
+
+    def real_scalar(self, name: str) -> str:
+        """A scalar that is real whatever the operands are: there is no parameter for its other part."""
+        kind = self.scalar(name)
+        self.constants.remove((f"{name}_im", 0))
+        return kind
+
+    def scalar(self, name: str, parameter: str = "", drops_at: tuple[str, ...] = ("beta",)) -> str:
+        """A scalar, by value or as device pointer; returns the kind for the kernel.
+
+        `parameter` is its name in the kernel, if another. Those of `drops_at` remove their term
+        where they are the number 0: that is then a constant of kind "zero".
+        """
+        problem, slot = self.problem, name
         kind, dtype = problem.scalar(name)
-        if kind == "zero" and name == "beta":
+        drops, name = name in drops_at, parameter or name
+        if kind == "zero" and drops:
             self.constants += [(name, 0), (f"{name}_im", 0)]
             return "zero"
         if kind.endswith("_pointer"):
@@ -82,14 +98,14 @@ class Binder:
             pointee = f"*{row.triton}"
             # A device scalar can be any element of an array.
             self.arguments.append(
-                Argument(name, "pointer", (name, 0), pointee, row.itemsize, loose=True)
+                Argument(name, "pointer", (slot, 0), pointee, row.itemsize, loose=True)
             )
             self.constants.append((f"{name}_im", 0))
             return kind
         real = TRITON_NAME[problem.compute]
-        self.arguments.append(Argument(name, real, (name, "re")))
+        self.arguments.append(Argument(name, real, (slot, "re")))
         if kind == "complex":
-            self.arguments.append(Argument(f"{name}_im", real, (name, "im")))
+            self.arguments.append(Argument(f"{name}_im", real, (slot, "im")))
             return "complex"
         self.constants.append((f"{name}_im", 0))
         return "real"
@@ -105,6 +121,7 @@ class Binder:
         alignment: int,
         partial_bytes: int = 0,
         counters: int = 0,
+        fuse: bool = True,
     ) -> Launch:
         return Launch(
             kernel=kernel,
@@ -117,6 +134,7 @@ class Binder:
             alignment=alignment,
             partial_bytes=partial_bytes,
             counters=counters,
+            fuse=fuse,
         )
 
 

@@ -67,7 +67,8 @@ class Launch:
     by the kernel) are what it needs of the workspace. `alignment` is in bytes: it divides the
     addresses of all rows that are loaded wide; 1 where loads are of one number. `max_registers` is
     what a thread may have at the most; 0 leaves it to the compiler, which then weighs how many
-    programs would share a multiprocessor, and may spread loads out to need fewer.
+    programs would share a multiprocessor, and may spread loads out to need fewer. `fuse`: whether
+    a product and a sum may be rounded once, as one.
     """
 
     kernel: str
@@ -80,6 +81,7 @@ class Launch:
     alignment: int = 1
     partial_bytes: int = 0
     counters: int = 0
+    fuse: bool = True
 
     @property
     def slots(self) -> tuple[Any, ...]:

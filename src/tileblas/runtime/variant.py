@@ -20,6 +20,7 @@ class Variant:
     num_warps: int
     num_stages: int
     max_registers: int
+    fuse: bool
     target: Target
 
     @property
@@ -28,7 +29,7 @@ class Variant:
         options: dict[str, Any] = {
             "num_warps": self.num_warps,
             "num_stages": self.num_stages,
-            "enable_fp_fusion": True,
+            "enable_fp_fusion": self.fuse,
         }
         return options | ({"maxnreg": self.max_registers} if self.max_registers else {})
 
@@ -45,5 +46,6 @@ def variant_of(launch: Launch, target: Target) -> Variant:
         num_warps=launch.num_warps,
         num_stages=launch.num_stages,
         max_registers=launch.max_registers,
+        fuse=launch.fuse,
         target=target,
     )

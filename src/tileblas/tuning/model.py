@@ -46,6 +46,22 @@ def split_count(config: Config, n: int, batch: int, multiprocessors: int) -> int
     return max(1, min(ceil_div(n, config["BLOCK"]), most // max(batch, 1)))
 
 
+def choose_block(
+    candidates: Sequence[Config], n: int, batch: int, multiprocessors: int
+) -> Config:
+    """The largest block with which n elements give every multiprocessor `per_processor` programs.
+
+    The smallest one if none does: then more programs are worth more than wide ones.
+    """
+    by_size = sorted(candidates, key=lambda config: config["BLOCK"])
+    filling = [
+        config
+        for config in by_size
+        if ceil_div(n, config["BLOCK"]) * batch >= multiprocessors * config.per_processor
+    ]
+    return filling[-1] if filling else by_size[0]
+
+
 # A matrix-vector product: what a step of a program takes at the least, since it waits for memory,
 # what one more hand-over through the workspace adds, and how many partial sums a program that adds
 # them up takes in at a time.

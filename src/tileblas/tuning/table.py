@@ -80,9 +80,10 @@ def table(arch: str) -> Table:
         path = folder / f"{FALLBACK}.json"
     data = json.loads(path.read_text())
     rows = tuple(
-        ((row["kernel"], dtype), _config(row))
+        ((kernel, dtype), _config(row))
         for row in data["rows"]
         if _compiles(row)
+        for kernel in row.get("kernels") or (row["kernel"],)
         for dtype in row["dtypes"]
     )
     upto = data.get("evict_first_upto", 0)
