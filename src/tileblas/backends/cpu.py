@@ -12,6 +12,8 @@ from dataclasses import replace
 
 from tileblas.backends import blas_pointers as blas
 from tileblas.backends import cpu_buffers as buffers
+from tileblas.backends import cpu_rotations as rotations
+from tileblas.backends import cpu_vectors as vectors
 from tileblas.core.call import Problem, Scalar, View
 from tileblas.core.operand import Operand, numpy_view
 
@@ -21,6 +23,9 @@ Address = Callable[[View], int]
 
 def runner(problem: Problem) -> Runner:
     """The function that runs `problem` on operands given by name."""
+    if problem.routine in _WHOLE:
+        whole = _WHOLE[problem.routine]
+        return lambda operands, scalars, stream: whole(problem, operands)
     one = _MEMBER[problem.routine]
 
     def run(operands: Mapping[str, Operand], scalars: Mapping[str, Scalar], stream: object) -> None:
@@ -36,11 +41,12 @@ def runner(problem: Problem) -> Runner:
 
 
 def _value(problem: Problem, name: str, scalar: Scalar) -> complex:
-    """The host number; alpha takes the product's sign, both an output's conjugation."""
+    """The host number; the factor of x takes the product's sign, all an output's conjugation."""
     value = scalar.value
     if problem.conj_scalars and isinstance(value, complex):
         value = value.conjugate()
-    return -value if name == "alpha" and problem.negate else value
+    takes_sign = name in ("alpha", "s") and problem.routine != "sdsdot"  # whose alpha is a term
+    return -value if takes_sign and problem.negate else value
 
 
 def _members(problem: Problem) -> Iterator[list[int]]:
@@ -85,6 +91,18 @@ def _nrm2(problem: Problem, addresses: Sequence[int]) -> None:
     norm = math.nan if any(map(_is_nan, pieces)) else math.hypot(*pieces)
     out = problem.output
     buffers.store(out.dtype, numpy_view(addresses[1], out.dtype, (), ()), norm)
+
+
+def _asum(problem: Problem, addresses: Sequence[int]) -> None:
+    """out := sum |re| + |im|."""
+    (x,), (n,) = problem.inputs, problem.dims
+    buffers.refuse_vector_copies(problem)
+    total = sum(
+        blas.asum(buffers.vector(x, addresses[0], start, count))
+        for start, count in blas.chunks(n, buffers.needs_buffer(x))
+    )
+    out = problem.output
+    buffers.store(out.dtype, numpy_view(addresses[1], out.dtype, (), ()), total)
 
 
 def _scal(problem: Problem, addresses: Sequence[int], alpha: complex) -> None:
@@ -197,9 +215,26 @@ _MEMBER: dict[str, Callable[..., None]] = {
     "dot": _dot,
     "dotc": _dot,
     "dotu": _dot,
+    "dsdot": vectors.wide_dot,
+    "sdsdot": vectors.wide_dot,
     "nrm2": _nrm2,
+    "asum": _asum,
+    "iamax": vectors.place,
+    "iamin": vectors.place,
     "scal": _scal,
+    "copy": vectors.copy,
     "axpy": _axpy,
+    "axpby": vectors.axpby,
+    "swap": vectors.swap,
+    "rot": vectors.rot,
+    "rotm": vectors.rotm,
+    "axpydot": vectors.axpydot,
     "gemv": _gemv,
     "gemm": _gemm,
+}
+
+#: What is computed for the whole batch at once.
+_WHOLE: dict[str, Callable[[Problem, Mapping[str, Operand]], None]] = {
+    "rotg": rotations.rotg,
+    "rotmg": rotations.rotmg,
 }

@@ -139,11 +139,11 @@ def _combined(
 ) -> np.ndarray:
     """alpha product + beta old; the product is absent where k = 0, the old value where beta = 0."""
     if k:
-        _scale(product, alpha)
+        scale(product, alpha)
     if beta == 0:
         return product
     values = load(dtype, old)
-    _scale(values, beta)
+    scale(values, beta)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         return values + product if k else values
 
@@ -155,7 +155,7 @@ def scale_parts(view: View, address: int, factor: float) -> None:
     """
     real = DTYPES[view.dtype.real]
     strides = (*(2 * stride for stride in view.strides), 1)
-    _scale(numpy_view(address, real, (*view.shape, 2), strides), factor)
+    scale(numpy_view(address, real, (*view.shape, 2), strides), factor)
 
 
 def _why(problem: Problem) -> str:
@@ -167,7 +167,7 @@ def _why(problem: Problem) -> str:
     return "a matrix without a unit stride, or with overlapping rows, on the CPU"
 
 
-def _scale(tile: np.ndarray, factor: complex) -> None:
+def scale(tile: np.ndarray, factor: complex) -> None:
     """tile := factor tile; a real-typed factor scales the parts separately."""
     if factor == 1:
         return
