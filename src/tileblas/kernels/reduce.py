@@ -59,9 +59,9 @@ def reduce_kernel(
         partial += batch.to(tl.int64) * splits * PARTS
         leave(partial + split * PARTS, a, b, c, PARTS)
         if tile.arrives_last(arrived + batch, splits):
-            a, b, c = gather(partial, splits, a, PARTS, MAX_SPLITS)
-            a, b, c = collapse(a, b, c, OP)
-            finish(out, a, b, c, alpha, x, OP, COMPLEX, NEGATE, ALPHA_KIND)
+            all_a, all_b, all_c = gather(partial, splits, a, PARTS, MAX_SPLITS)
+            all_a, all_b, all_c = collapse(all_a, all_b, all_c, OP)
+            finish(out, all_a, all_b, all_c, alpha, x, OP, COMPLEX, NEGATE, ALPHA_KIND)
             tl.store(arrived + batch, 0)
     else:
         finish(out, a, b, c, alpha, x, OP, COMPLEX, NEGATE, ALPHA_KIND)
@@ -115,9 +115,9 @@ def axpydot_kernel(
         partial += batch.to(tl.int64) * splits * PARTS
         leave(partial + split * PARTS, a, b, c, PARTS)
         if tile.arrives_last(arrived + batch, splits):
-            a, b, c = gather(partial, splits, a, PARTS, MAX_SPLITS)
-            a, b, c = collapse(a, b, c, "dot")
-            finish(out, a, b, c, 0, w, "dot", COMPLEX, False, "zero")
+            all_a, all_b, all_c = gather(partial, splits, a, PARTS, MAX_SPLITS)
+            all_a, all_b, all_c = collapse(all_a, all_b, all_c, "dot")
+            finish(out, all_a, all_b, all_c, 0, w, "dot", COMPLEX, False, "zero")
             tl.store(arrived + batch, 0)
     else:
         finish(out, a, b, c, 0, w, "dot", COMPLEX, False, "zero")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from tileblas.core.call import Problem, Scalar
-from tileblas.core.canon import canonical, new_output, result_operand
+from tileblas.core.canon import canonical, results
 from tileblas.core.check import math_axes
 from tileblas.core.dtypes import DTYPES, DType
 from tileblas.core.operand import Operand, c_strides
@@ -42,7 +42,9 @@ _PLACES = {
 }
 _BATCHES: dict[int, tuple[tuple[int, ...], ...]] = {1: ((), (3,)), 2: ((),), 3: ((),)}
 
-_SCALARS = {"alpha": (Scalar("real"),), "beta": (Scalar("zero"), Scalar("real"))}
+#: Kinds of a scalar by its name: real ones if not named.
+_SCALARS = {"beta": (Scalar("zero"), Scalar("real"))}
+_REAL_SCALAR = (Scalar("real"),)
 
 
 def launches(spec: Spec, table: Table, dtypes: tuple[str, ...] | None = None) -> Iterator[Launch]:
@@ -53,14 +55,14 @@ def launches(spec: Spec, table: Table, dtypes: tuple[str, ...] | None = None) ->
 
 def problems(spec: Spec, dtypes: tuple[str, ...] | None = None) -> Iterator[tuple[Problem, int]]:
     """(problem, alignment) over dtypes, options, scalars, sizes and alignments."""
-    for name in dtypes or spec.dtypes:
+    for name in (name for name in spec.dtypes if name in (dtypes or spec.dtypes)):
         dtype = DTYPES[name]
         letters = [_letters(option.letters, dtype) for option in spec.options]
-        kinds = [_SCALARS[scalar] for scalar in spec.scalars]
+        kinds = [_SCALARS.get(scalar, _REAL_SCALAR) for scalar in spec.scalars]
         for chosen, scalars, dims, batch, (pad, alignment) in product(
             product(*letters),
             product(*kinds),
-            _SIZES[spec.level],
+            _SIZES[spec.level] if spec.dims else ((),),  # numbers have no size
             _BATCHES[spec.level],
             _PLACES[spec.level],
         ):
@@ -88,14 +90,11 @@ def _problem(
         _operand(dtype, (*batch, *(sizes[axis] for axis in math_axes(arg, options))), pad)
         for arg in spec.arguments
     ]
-    output = spec.operands[spec.output]
-    made = None
-    if output.role == "new":
-        made = result_operand(output, new_output(output, sizes, batch), dtype)
+    made = results(spec, operands, dims, batch, dtype)
     return canonical(spec, operands, made, dims, batch, options, scalars)
 
 
 def _operand(dtype: DType, shape: tuple[int, ...], pad: int) -> Operand:
     """An operand at no address, its rows `pad` elements longer than they need be."""
-    padded = (*shape[:-1], shape[-1] + pad)
+    padded = (*shape[:-1], shape[-1] + pad) if shape else ()
     return Operand(0, dtype, shape, c_strides(padded), 0, 0, "", None)
