@@ -17,6 +17,7 @@ from tileblas.core.operand import CONJ, HOST, NEG, Operand, numpy_view
 from tileblas.core.spec import Spec
 from tileblas.errors import BlasError
 
+
 def numbers(spec: Spec, values: Sequence[Any]) -> tuple[Any, ...]:
     """The operands of a routine on numbers: numbers of Python and NumPy as 0-d arrays of one type.
 

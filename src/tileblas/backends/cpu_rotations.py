@@ -109,8 +109,14 @@ def _modify(
     is_void = ~is_idle & ((d1 < 0) | np.where(x_leads, u <= 0, q2 < 0))
     is_full = ~is_idle & ~is_void
     kept = [
-        [np.where(is_full & ~x_leads, diagonal[0], zero), np.where(is_full & x_leads, across[0], zero)],
-        [np.where(is_full & x_leads, across[1], zero), np.where(is_full & ~x_leads, diagonal[1], zero)],
+        [
+            np.where(is_full & ~x_leads, diagonal[0], zero),
+            np.where(is_full & x_leads, across[0], zero),
+        ],
+        [
+            np.where(is_full & x_leads, across[1], zero),
+            np.where(is_full & ~x_leads, diagonal[1], zero),
+        ],
     ]
     new = (
         np.where(x_leads, d1, d2) / u,

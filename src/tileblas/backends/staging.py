@@ -181,7 +181,9 @@ class Staged:
         """Queue the call on the device arrays; returns its outputs by name."""
         spec, arrays = self._spec, [piece.device for piece in panel.pieces]
         found = self._call(spec, arrays, self._values, self._options, self._math, stream)
-        returned = dict(zip(spec.returns, found if len(spec.returns) > 1 else (found,), strict=True))
+        returned = dict(
+            zip(spec.returns, found if len(spec.returns) > 1 else (found,), strict=True)
+        )
         given = dict(zip(spec.argument_names, arrays, strict=True))
         return {name: given.get(name, returned.get(name)) for name in panel.outputs}
 
@@ -231,7 +233,8 @@ def _part(array: np.ndarray, axis: int | None, part: slice) -> np.ndarray:
 def _sent(operand: Operand, arg: Arg) -> np.ndarray:
     """What is sent of an operand: a batch axis of stride 0 once, as the device broadcasts it."""
     lead = operand.strides[: len(operand.strides) - arg.ndim]
-    return _stored(operand)[tuple(slice(0, 1) if step == 0 else slice(None) for step in lead)]
+    parts = (slice(0, 1) if step == 0 else slice(None) for step in lead)
+    return _stored(operand)[(*parts, ...)]
 
 
 def _first(output: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

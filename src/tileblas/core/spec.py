@@ -74,9 +74,9 @@ class Spec:
     `aliasing`: whether an output may be the very view that is an input. `idle_alpha`: the kind of
     alpha with which a routine without beta leaves its output as it is ("zero" for axpy).
     `stored_sizes`: Fortran's m and n are those of the matrix as stored (gemv), not of op(A).
-    `real_scalars`: those that must be real whatever the operands are. `packed`: the name of the one
-    sequence in which a caller passes all scalars (rotm). `lazy`: which of torch's lazy bits operands
-    may carry, "conj", "neg" or both. `nonempty`: the rule that an empty vector would break.
+    `real_scalars`: those that must be real whatever the operands are. `packed`: the name of the
+    one sequence in which a caller passes all scalars (rotm). `lazy`: which of torch's lazy bits
+    operands may carry, "conj", "neg" or both. `nonempty`: the rule that an empty vector breaks.
     `output` is the last of the outputs, whose shape and order in memory decide a plan; a call
     returns those of `returns`, all if none is named.
     """

@@ -11,23 +11,24 @@ def combine_kernel(
     x, y, alpha, alpha_im, beta, beta_im, n, x_inc, y_inc, inner, x_b0, x_b1, y_b0, y_b1, blocks,
     COMPLEX: tl.constexpr, CONJ_X: tl.constexpr, NEGATE: tl.constexpr, CONJ_SCALARS: tl.constexpr,
     ALPHA_KIND: tl.constexpr, BETA_KIND: tl.constexpr, IDLE: tl.constexpr,
-    BATCHED: tl.constexpr, BLOCK: tl.constexpr,
+    POLICY: tl.constexpr, BATCHED: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """y := (+-) alpha op(x) + beta y, for each batch member, one block of it a program.
 
     copy and axpby as they stand, axpy with the kind "one" of beta, scal without x: the kind "zero"
     says that the term is not there and its vector not read. IDLE names the call that leaves y as it
     is: "axpy" one with alpha = 0, "scal" one with beta = 1. In axpby, which has neither name, a
-    scalar behind a pointer may be 0: its vector is then not read.
+    scalar behind a pointer may be 0: its vector is then not read. POLICY says how long L2 should
+    keep what is read.
     """
     batch, block = tile.position(tl.program_id(0), blocks, BATCHED, True)
     COMPUTE: tl.constexpr = tile.compute_type(y.dtype)
     alpha = tile.load_scalar(alpha, alpha_im, COMPUTE, tile.number_kind(ALPHA_KIND))
     beta = tile.load_scalar(beta, beta_im, COMPUTE, tile.number_kind(BETA_KIND))
-    if IDLE == "axpy":
+    if IDLE == "axpy":  # noqa: SIM102, no other variant should have the branch
         if tile.is_zero(alpha):
             return
-    if IDLE == "scal":
+    if IDLE == "scal":  # noqa: SIM102
         if tile.is_one(beta):
             return
     x_end = n
@@ -48,12 +49,12 @@ def combine_kernel(
     if (block + 1).to(tl.int64) * BLOCK <= tl.minimum(x_end, y_end):
         combine(
             alpha, x, i * x_inc, None, beta, y, i * y_inc, None, None,
-            COMPLEX, CONJ_X, NEGATE, ALPHA_KIND, BETA_KIND,
+            COMPLEX, CONJ_X, NEGATE, ALPHA_KIND, BETA_KIND, POLICY,
         )  # fmt: skip
     else:
         combine(
             alpha, x, i * x_inc, i < x_end, beta, y, i * y_inc, i < y_end, i < n,
-            COMPLEX, CONJ_X, NEGATE, ALPHA_KIND, BETA_KIND,
+            COMPLEX, CONJ_X, NEGATE, ALPHA_KIND, BETA_KIND, POLICY,
         )  # fmt: skip
 
 
@@ -61,17 +62,17 @@ def combine_kernel(
 def combine(
     alpha, x, x_offset, x_mask, beta, y, y_offset, y_mask, mask,
     COMPLEX: tl.constexpr, CONJ_X: tl.constexpr, NEGATE: tl.constexpr,
-    ALPHA_KIND: tl.constexpr, BETA_KIND: tl.constexpr,
+    ALPHA_KIND: tl.constexpr, BETA_KIND: tl.constexpr, POLICY: tl.constexpr,
 ):  # fmt: skip
     """y := alpha op(x) + beta y on one block."""
     if COMPLEX:
         if ALPHA_KIND != "zero":
-            re, im = tile.load_pair(x, x_offset, x_mask)
+            re, im = tile.load_pair(x, x_offset, x_mask, POLICY)
             if CONJ_X:
                 im = -im
             re, im = scaled_pair(alpha, re, im, NEGATE, ALPHA_KIND)
         if BETA_KIND != "zero":
-            y_re, y_im = tile.load_pair(y, y_offset, y_mask)
+            y_re, y_im = tile.load_pair(y, y_offset, y_mask, POLICY)
             y_re, y_im = scaled_pair(beta, y_re, y_im, False, BETA_KIND)
             if ALPHA_KIND != "zero":
                 re += y_re
@@ -82,9 +83,9 @@ def combine(
         tile.store_pair(y, y_offset, re, im, mask)
     else:
         if ALPHA_KIND != "zero":
-            value = scaled(alpha, tile.load(x, x_offset, x_mask), y, NEGATE, ALPHA_KIND)
+            value = scaled(alpha, tile.load(x, x_offset, x_mask, POLICY), y, NEGATE, ALPHA_KIND)
         if BETA_KIND != "zero":
-            old = scaled(beta, tile.load(y, y_offset, y_mask), y, False, BETA_KIND)
+            old = scaled(beta, tile.load(y, y_offset, y_mask, POLICY), y, False, BETA_KIND)
             if ALPHA_KIND == "zero":
                 value = old
             else:
@@ -124,7 +125,7 @@ def transform_kernel(
     CONJ_SCALARS: tl.constexpr, C_KIND: tl.constexpr, S_KIND: tl.constexpr,
     FLAG_KIND: tl.constexpr, H11_KIND: tl.constexpr, H21_KIND: tl.constexpr,
     H12_KIND: tl.constexpr, H22_KIND: tl.constexpr,
-    BATCHED: tl.constexpr, BLOCK: tl.constexpr,
+    POLICY: tl.constexpr, BATCHED: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """[op(x) y] := H [op(x) y], for each batch member, one block of it a program.
 
@@ -167,12 +168,12 @@ def transform_kernel(
     if (block + 1).to(tl.int64) * BLOCK <= n:
         transform(
             x, i * x_inc, y, i * y_inc, None, first, second, third, last,
-            OP, COMPLEX, CONJ_X, NEGATE, S_KIND,
+            OP, COMPLEX, CONJ_X, NEGATE, S_KIND, POLICY,
         )  # fmt: skip
     else:
         transform(
             x, i * x_inc, y, i * y_inc, i < n, first, second, third, last,
-            OP, COMPLEX, CONJ_X, NEGATE, S_KIND,
+            OP, COMPLEX, CONJ_X, NEGATE, S_KIND, POLICY,
         )  # fmt: skip
 
 
@@ -180,12 +181,12 @@ def transform_kernel(
 def transform(
     x, x_offset, y, y_offset, mask, h11, h12, h21, h22,
     OP: tl.constexpr, COMPLEX: tl.constexpr, CONJ_X: tl.constexpr, NEGATE: tl.constexpr,
-    S_KIND: tl.constexpr,
+    S_KIND: tl.constexpr, POLICY: tl.constexpr,
 ):  # fmt: skip
     """[op(x) y] := H [op(x) y] on one block. y is stored first: where x is y, x counts."""
     if COMPLEX:
-        x_re, x_im = tile.load_pair(x, x_offset, mask)
-        y_re, y_im = tile.load_pair(y, y_offset, mask)
+        x_re, x_im = tile.load_pair(x, x_offset, mask, POLICY)
+        y_re, y_im = tile.load_pair(y, y_offset, mask, POLICY)
         if CONJ_X:
             x_im = -x_im
         if OP == "swap":
@@ -203,8 +204,8 @@ def transform(
         tile.store_pair(y, y_offset, y_re, y_im, mask)
         tile.store_pair(x, x_offset, re, im, mask)
     else:
-        x_value = tile.load(x, x_offset, mask)
-        y_value = tile.load(y, y_offset, mask)
+        x_value = tile.load(x, x_offset, mask, POLICY)
+        y_value = tile.load(y, y_offset, mask, POLICY)
         if OP == "swap":
             if NEGATE:
                 x_value = -x_value

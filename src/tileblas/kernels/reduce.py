@@ -21,7 +21,7 @@ def reduce_kernel(
     x, y, out, partial, arrived, alpha, n, x_inc, y_inc,
     inner, x_b0, x_b1, y_b0, y_b1, out_b0, out_b1, splits,
     OP: tl.constexpr, COMPLEX: tl.constexpr, CONJ_X: tl.constexpr, CONJ_Y: tl.constexpr,
-    NEGATE: tl.constexpr, ALPHA_KIND: tl.constexpr, WIDE: tl.constexpr,
+    NEGATE: tl.constexpr, ALPHA_KIND: tl.constexpr, WIDE: tl.constexpr, POLICY: tl.constexpr,
     BATCHED: tl.constexpr, SPLIT: tl.constexpr, BLOCK: tl.constexpr, MAX_SPLITS: tl.constexpr,
 ):  # fmt: skip
     """out := the reduction OP of x, or of x and y, for each batch member.
@@ -29,7 +29,8 @@ def reduce_kernel(
     `splits` programs share a batch member, more than one where SPLIT: each reduces every splits-th
     block, and the last one to arrive combines what they have left in a fixed order, whatever the
     order of arrival. BATCHED says that there is more than one member. WIDE asks for sums of
-    products in float64 (dsdot); alpha is added to the last one (sdsdot).
+    products in float64 (dsdot); alpha is added to the last one (sdsdot). POLICY says how long L2
+    should keep what is read.
     """
     batch, split = tile.position(tl.program_id(0), splits, BATCHED, SPLIT)
     x = tile.batch_base(x, batch, inner, x_b0, x_b1, COMPLEX)
@@ -45,12 +46,12 @@ def reduce_kernel(
     for first in range(split.to(tl.int64) * BLOCK, end, splits * BLOCK):
         i = first + lanes
         a, b, c = add_block(
-            a, b, c, x, i * x_inc, y, i * y_inc, i, None, OP, COMPLEX, CONJ_X, CONJ_Y
+            a, b, c, x, i * x_inc, y, i * y_inc, i, None, OP, COMPLEX, CONJ_X, CONJ_Y, POLICY
         )
     if tile.has_last(whole, split, splits, SPLIT):
         i = end + lanes
         a, b, c = add_block(
-            a, b, c, x, i * x_inc, y, i * y_inc, i, i < n, OP, COMPLEX, CONJ_X, CONJ_Y
+            a, b, c, x, i * x_inc, y, i * y_inc, i, i < n, OP, COMPLEX, CONJ_X, CONJ_Y, POLICY
         )
     a, b, c = collapse(a, b, c, OP)
 
@@ -72,7 +73,7 @@ def axpydot_kernel(
     w, v, u, z, out, partial, arrived, alpha, alpha_im, n, w_inc, v_inc, u_inc, z_inc,
     inner, w_b0, w_b1, v_b0, v_b1, u_b0, u_b1, z_b0, z_b1, out_b0, out_b1, splits,
     COMPLEX: tl.constexpr, CONJ_W: tl.constexpr, CONJ_V: tl.constexpr, CONJ_U: tl.constexpr,
-    ALPHA_KIND: tl.constexpr, BATCHED: tl.constexpr, SPLIT: tl.constexpr,
+    ALPHA_KIND: tl.constexpr, POLICY: tl.constexpr, BATCHED: tl.constexpr, SPLIT: tl.constexpr,
     BLOCK: tl.constexpr, MAX_SPLITS: tl.constexpr,
 ):  # fmt: skip
     """z := w - alpha v, out := sum_i z_i u_i in one pass, for each batch member.
@@ -98,7 +99,7 @@ def axpydot_kernel(
         i = first + lanes
         a, b = update_and_add(
             a, b, alpha, w, i * w_inc, v, i * v_inc, None, u, i * u_inc, z, i * z_inc, None,
-            COMPLEX, CONJ_W, CONJ_V, CONJ_U, ALPHA_KIND,
+            COMPLEX, CONJ_W, CONJ_V, CONJ_U, ALPHA_KIND, POLICY,
         )  # fmt: skip
     # What is left is one short block, or all of them where alpha is 0.
     first_left = end + split.to(tl.int64) * BLOCK
@@ -106,7 +107,7 @@ def axpydot_kernel(
         i = first + lanes
         a, b = update_and_add(
             a, b, alpha, w, i * w_inc, v, i * v_inc, i < v_end, u, i * u_inc, z, i * z_inc, i < n,
-            COMPLEX, CONJ_W, CONJ_V, CONJ_U, ALPHA_KIND,
+            COMPLEX, CONJ_W, CONJ_V, CONJ_U, ALPHA_KIND, POLICY,
         )  # fmt: skip
     a, b, c = collapse(a, b, c, "dot")
 
@@ -127,13 +128,13 @@ def axpydot_kernel(
 def update_and_add(
     re, im, alpha, w, w_offset, v, v_offset, v_mask, u, u_offset, z, z_offset, mask,
     COMPLEX: tl.constexpr, CONJ_W: tl.constexpr, CONJ_V: tl.constexpr, CONJ_U: tl.constexpr,
-    ALPHA_KIND: tl.constexpr,
+    ALPHA_KIND: tl.constexpr, POLICY: tl.constexpr,
 ):  # fmt: skip
     """z := alpha v + w on one block; (re, im) + z u, of z as it is stored."""
     if COMPLEX:
-        w_re, w_im = tile.load_pair(w, w_offset, mask)
-        v_re, v_im = tile.load_pair(v, v_offset, v_mask)
-        u_re, u_im = tile.load_pair(u, u_offset, mask)
+        w_re, w_im = tile.load_pair(w, w_offset, mask, POLICY)
+        v_re, v_im = tile.load_pair(v, v_offset, v_mask, POLICY)
+        u_re, u_im = tile.load_pair(u, u_offset, mask, POLICY)
         if CONJ_W:
             w_im = -w_im
         if CONJ_V:
@@ -147,9 +148,9 @@ def update_and_add(
         re = re + z_re * u_re - z_im * u_im
         im = im + z_re * u_im + z_im * u_re
     else:
-        w_value = tile.load(w, w_offset, mask).to(re.dtype)
-        v_value = tile.load(v, v_offset, v_mask).to(re.dtype)
-        u_value = tile.load(u, u_offset, mask).to(re.dtype)
+        w_value = tile.load(w, w_offset, mask, POLICY).to(re.dtype)
+        v_value = tile.load(v, v_offset, v_mask, POLICY).to(re.dtype)
+        u_value = tile.load(u, u_offset, mask, POLICY).to(re.dtype)
         z_value = tile.rounded(tile.scale(alpha, v_value) + w_value, z)
         tile.store(z, z_offset, z_value, mask)
         re = re + z_value * u_value
@@ -190,17 +191,18 @@ def sum_type(pointer_type, op, wide):
 def add_block(
     a, b, c, x, x_offset, y, y_offset, i, mask,
     OP: tl.constexpr, COMPLEX: tl.constexpr, CONJ_X: tl.constexpr, CONJ_Y: tl.constexpr,
+    POLICY: tl.constexpr,
 ):  # fmt: skip
     """The running values with the elements i of one block."""
     if OP == "dot":
-        a, b = add_products(a, b, x, x_offset, y, y_offset, mask, COMPLEX, CONJ_X, CONJ_Y)
+        a, b = add_products(a, b, x, x_offset, y, y_offset, mask, COMPLEX, CONJ_X, CONJ_Y, POLICY)
     elif OP == "asum":
-        a = add_magnitudes(a, x, x_offset, mask, COMPLEX)
+        a = add_magnitudes(a, x, x_offset, mask, COMPLEX, POLICY)
     elif OP == "nrm2":
-        a, b, c = add_squares(a, b, c, x, x_offset, mask, COMPLEX)
+        a, b, c = add_squares(a, b, c, x, x_offset, mask, COMPLEX, POLICY)
     else:
         tl.static_assert(OP == "iamax" or OP == "iamin")
-        a, b = pick_better(a, b, x, x_offset, i, mask, OP, COMPLEX)
+        a, b = pick_better(a, b, x, x_offset, i, mask, OP, COMPLEX, POLICY)
     return a, b, c
 
 
@@ -282,12 +284,12 @@ def finish(
 @triton.jit
 def add_products(
     re, im, x, x_offset, y, y_offset, mask,
-    COMPLEX: tl.constexpr, CONJ_X: tl.constexpr, CONJ_Y: tl.constexpr,
+    COMPLEX: tl.constexpr, CONJ_X: tl.constexpr, CONJ_Y: tl.constexpr, POLICY: tl.constexpr,
 ):  # fmt: skip
     """(re, im) + op(x) op(y), elementwise."""
     if COMPLEX:
-        x_re, x_im = tile.load_pair(x, x_offset, mask)
-        y_re, y_im = tile.load_pair(y, y_offset, mask)
+        x_re, x_im = tile.load_pair(x, x_offset, mask, POLICY)
+        y_re, y_im = tile.load_pair(y, y_offset, mask, POLICY)
         if CONJ_X:
             x_im = -x_im
         if CONJ_Y:
@@ -295,20 +297,20 @@ def add_products(
         re = re + x_re * y_re - x_im * y_im
         im = im + x_re * y_im + x_im * y_re
     else:
-        x_value = tile.load(x, x_offset, mask).to(re.dtype)
-        y_value = tile.load(y, y_offset, mask).to(re.dtype)
+        x_value = tile.load(x, x_offset, mask, POLICY).to(re.dtype)
+        y_value = tile.load(y, y_offset, mask, POLICY).to(re.dtype)
         re = re + x_value * y_value
     return re, im
 
 
 @triton.jit
-def add_magnitudes(total, x, offset, mask, COMPLEX: tl.constexpr):
+def add_magnitudes(total, x, offset, mask, COMPLEX: tl.constexpr, POLICY: tl.constexpr):
     """total + |re| + |im|, elementwise."""
     if COMPLEX:
-        re, im = tile.load_pair(x, offset, mask)
+        re, im = tile.load_pair(x, offset, mask, POLICY)
         return total + tl.abs(re) + tl.abs(im)
     else:
-        return total + tl.abs(tile.load(x, offset, mask).to(total.dtype))
+        return total + tl.abs(tile.load(x, offset, mask, POLICY).to(total.dtype))
 
 
 # Squares of float64 may overflow or underflow. So there are three sums: of the squares of big
@@ -322,15 +324,15 @@ SCALE_SMALL = tl.constexpr(2.0**537)
 
 
 @triton.jit
-def add_squares(medium, small, big, x, offset, mask, COMPLEX: tl.constexpr):
+def add_squares(medium, small, big, x, offset, mask, COMPLEX: tl.constexpr, POLICY: tl.constexpr):
     """(medium, small, big) + |x|^2, elementwise."""
     SCALED: tl.constexpr = x.dtype.element_ty == tl.float64
     if COMPLEX:
-        re, im = tile.load_pair(x, offset, mask)
+        re, im = tile.load_pair(x, offset, mask, POLICY)
         medium, small, big = add_square(medium, small, big, re, SCALED)
         medium, small, big = add_square(medium, small, big, im, SCALED)
     else:
-        value = tile.load(x, offset, mask)
+        value = tile.load(x, offset, mask, POLICY)
         medium, small, big = add_square(medium, small, big, value, SCALED)
     return medium, small, big
 
@@ -383,15 +385,16 @@ def key_type(pointer_type):
 
 @triton.jit
 def pick_better(
-    best, place, x, offset, i, mask, OP: tl.constexpr, COMPLEX: tl.constexpr
+    best, place, x, offset, i, mask,
+    OP: tl.constexpr, COMPLEX: tl.constexpr, POLICY: tl.constexpr,
 ):  # fmt: skip
     """(best key, its place) with the elements i, elementwise: i ascends, so ties keep the first."""
     COMPUTE: tl.constexpr = tile.compute_type(x.dtype)
     if COMPLEX:
-        re, im = tile.load_pair(x, offset, mask)
+        re, im = tile.load_pair(x, offset, mask, POLICY)
         order, is_nan = order_of_pair(tl.abs(re), tl.abs(im), best.dtype)
     else:
-        value = tl.abs(tile.load(x, offset, mask).to(COMPUTE))
+        value = tl.abs(tile.load(x, offset, mask, POLICY).to(COMPUTE))
         order = value.to(best.dtype, bitcast=True)
         is_nan = value != value
     # Orders are at most half of all integers, so that there is room for one more at either end.
@@ -414,8 +417,9 @@ def order_of_pair(re, im, KEY: tl.constexpr):
     A sum of finite parts that overflows is formed of a quarter of them, and its exponent raised by
     two after; an infinite part is beyond all of these.
     """
-    MANTISSA: tl.constexpr = 52 if KEY == tl.uint64 else 23
-    HALF: tl.constexpr = 1 << (63 if KEY == tl.uint64 else 31)
+    WIDTH: tl.constexpr = KEY.primitive_bitwidth
+    MANTISSA: tl.constexpr = 52 if WIDTH == 64 else 23
+    HALF: tl.constexpr = 1 << (WIDTH - 1)
     total = re + im
     quarter = 0.25 * re + 0.25 * im
     is_infinite = (re == float("inf")) | (im == float("inf"))

@@ -94,12 +94,12 @@ def load(pointer, offset, mask=None, POLICY: tl.constexpr = NO_POLICY):
 
 
 @triton.jit
-def load_pair(pointer, offset, mask=None):
+def load_pair(pointer, offset, mask=None, POLICY: tl.constexpr = NO_POLICY):
     """Complex elements as (re, im), loaded with a trailing axis of 2 so that loads stay wide."""
     pairs = pointer + tl.expand_dims(2 * offset, -1) + tl.arange(0, 2)
     if mask is not None:
         mask = tl.expand_dims(mask, -1)
-    return tl.split(load_raw(pairs, mask))
+    return tl.split(load_raw(pairs, mask, POLICY))
 
 
 @triton.jit

@@ -76,7 +76,7 @@ class Binder:
         return kind
 
     def real_scalar(self, name: str) -> str:
-        """A scalar that is real whatever the operands are: there is no parameter for its other part."""
+        """A scalar that is always real: the kernel has no parameter for an imaginary part."""
         kind = self.scalar(name)
         self.constants.remove((f"{name}_im", 0))
         return kind
@@ -145,6 +145,12 @@ def unit_axis(view: View) -> int | None:
         if view.strides[axis] == 1:
             return axis
     return next((axis for axis in axes if view.shape[axis] <= 1), None)
+
+
+def is_repeated(view: View) -> bool:
+    """Whether elements are read more than once, so that L2 had better keep them: a broadcast."""
+    axes = zip(view.shape, view.strides, strict=True)
+    return 0 in view.batch or any(stride == 0 and size > 1 for size, stride in axes)
 
 
 def row_alignment(views: Sequence[View], alignment: int) -> int:

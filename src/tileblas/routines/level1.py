@@ -66,7 +66,7 @@ SPECS = (
         name="dsdot",
         level=1,
         formula="sum_i x_i y_i in double precision",
-        notes=f"""Products of float32 are exact in float64, in which they are added, and so is the result.
+        notes=f"""Products of float32 are exact in float64, in which they are added and returned.
 n = 0 gives 0.
 {_FIXED_TREE}""",
         operands=(Arg("x", "n"), Arg("y", "n"), Arg("out", "", role="new", type="float64")),
@@ -81,7 +81,8 @@ n = 0 gives 0.
         name="sdsdot",
         level=1,
         formula="alpha + sum_i x_i y_i in double precision, rounded to single",
-        notes=f"""Products of float32 are exact in float64, in which they are added. n = 0 gives alpha.
+        notes=f"""Products of float32 are exact in float64, in which they are added.
+n = 0 gives alpha.
 {_FIXED_TREE}""",
         operands=(Arg("x", "n"), Arg("y", "n"), Arg("out", "", role="new")),
         dims="n",
@@ -110,8 +111,7 @@ A NaN among the elements gives NaN, else an infinity gives Inf.
         name="asum",
         level=1,
         formula="sum_i |re x_i| + |im x_i|",
-        notes=f"""The result is real. n = 0 gives 0. Half types accumulate in float32 and are rounded once.
-{_FIXED_TREE}""",
+        notes=f"The result is real. {_DOT_NOTES}",
         operands=(Arg("x", "n"), Arg("out", "", role="new", type="real")),
         dims="n",
         fortran=_X,
@@ -219,7 +219,7 @@ Nothing is skipped where c = 1 and s = 0.
         name="rotm",
         level=1,
         formula="x, y := h11 x + h12 y, h21 x + h22 y",
-        notes="""param is (flag, h11, h21, h12, h22): a sequence of five numbers, or an array of them on the
+        notes="""param is (flag, h11, h21, h12, h22): a sequence of five numbers, or an array on the
 device of the vectors. flag = -1: all are given. 0: h11 = h22 = 1. 1: h12 = 1, h21 = -1.
 -2: nothing is done.""",
         operands=(Arg("x", "n", role="inout"), Arg("y", "n", role="inout")),
@@ -237,7 +237,7 @@ device of the vectors. flag = -1: all are given. 0: h11 = h22 = 1. 1: h12 = 1, h
         name="axpydot",
         level=1,
         formula="z := w - alpha v, r := sum_i z_i u_i",
-        notes=f"""One pass over the vectors. z may be the very view of one of the others; returns (z, r).
+        notes=f"""One pass over the vectors. z may be the very view of one of the others.
 alpha = 0 does not read v. u is not conjugated. Half types: r is of z as it is rounded.
 {_FIXED_TREE}""",
         operands=(
@@ -285,7 +285,7 @@ Nothing overflows or underflows on the way (Anderson, Algorithm 978, 2017).""",
         name="rotmg",
         level=1,
         formula="param of the H for which the second element of H [x1 y1] vanishes",
-        notes="""In the scale of sqrt(d1) and sqrt(d2). Numbers, or arrays of numbers: one rotation for each.
+        notes="""In the scale of sqrt(d1) and sqrt(d2). Numbers, or arrays: one rotation for each.
 Returns param: (flag, h11, h21, h12, h22) along the last axis, as `rotm` takes it.
 d1, d2 and x1 are updated in place where they are arrays. Ends for every input.""",
         operands=(

@@ -12,13 +12,14 @@ from tileblas.core.canon import merge_batch
 from tileblas.core.dtypes import DTYPES
 from tileblas.routines.binder import (
     Binder,
+    is_repeated,
     largest_axes_last,
     over_batch,
     row_alignment,
     unit_axis,
 )
 from tileblas.routines.launch import Launch
-from tileblas.tuning.model import ceil_div, choose_block, split_count
+from tileblas.tuning.model import ceil_div, choose_upto, split_count
 from tileblas.tuning.table import Config, Table
 
 Plan = Callable[[Problem, Table, int], tuple[Launch, ...]]
@@ -76,6 +77,7 @@ def _plan_reduction(
         binder.constant("NEGATE", bool(others) and problem.negate)
         binder.constant("ALPHA_KIND", alpha)
         binder.constant("WIDE", wide)
+        binder.constant("POLICY", policy(problem, table))
         return _shared(binder, "reduce.reduce_kernel", config, splits, count, alignment, op)
 
     return over_batch(problem, splits, make)
@@ -109,6 +111,7 @@ def plan_axpydot(problem: Problem, table: Table, alignment: int) -> tuple[Launch
         for view in problem.inputs[:3]:
             binder.constant(f"CONJ_{view.slot.upper()}", view.conj)
         binder.constant("ALPHA_KIND", alpha)
+        binder.constant("POLICY", policy(problem, table))
         return _shared(binder, "reduce.axpydot_kernel", config, splits, count, alignment, "dot")
 
     return over_batch(problem, splits, make)
@@ -161,8 +164,7 @@ def plan_combine(problem: Problem, table: Table, alignment: int) -> tuple[Launch
     x = problem.inputs[0] if problem.inputs else None
     alignment = row_alignment(problem.views, alignment)
     candidates = table.candidates(problem.routine, y.dtype.name)
-    members = prod(problem.batch)
-    config = choose_block(candidates, n, members, table.multiprocessors)
+    config = choose_upto(candidates, n * prod(problem.batch))
     blocks = ceil_div(n, config["BLOCK"])
 
     def make(binder: Binder, inner: int, count: int) -> Launch:
@@ -188,6 +190,7 @@ def plan_combine(problem: Problem, table: Table, alignment: int) -> tuple[Launch
         binder.constant("ALPHA_KIND", kinds[0])
         binder.constant("BETA_KIND", kinds[1])
         binder.constant("IDLE", problem.routine if problem.routine in ("axpy", "scal") else "")
+        binder.constant("POLICY", policy(problem, table))
         binder.constant("BATCHED", count > 1)
         for knob, value in config.knobs:
             binder.constant(knob, value)
@@ -221,7 +224,7 @@ def plan_transform(problem: Problem, table: Table, alignment: int) -> tuple[Laun
     (x,), y, (n,) = problem.inputs, problem.output, problem.dims
     alignment = row_alignment(problem.views, alignment)
     candidates = table.candidates(problem.routine, y.dtype.name)
-    config = choose_block(candidates, n, prod(problem.batch), table.multiprocessors)
+    config = choose_upto(candidates, n * prod(problem.batch))
     blocks = ceil_div(n, config["BLOCK"])
     given = [name for name, _, _ in problem.scalars]
 
@@ -248,6 +251,7 @@ def plan_transform(problem: Problem, table: Table, alignment: int) -> tuple[Laun
         binder.constant("CONJ_SCALARS", problem.conj_scalars)
         for name in _TRANSFORM_SCALARS:
             binder.constant(f"{name.upper()}_KIND", kinds[name])
+        binder.constant("POLICY", policy(problem, table))
         binder.constant("BATCHED", count > 1)
         for knob, value in config.knobs:
             binder.constant(knob, value)
@@ -256,15 +260,21 @@ def plan_transform(problem: Problem, table: Table, alignment: int) -> tuple[Laun
     return over_batch(problem, blocks, make)
 
 
+def policy(problem: Problem, table: Table) -> str:
+    """How long L2 should keep what is read: what is read once leaves first, up to a size."""
+    members = prod(problem.batch)
+    size = sum(prod(view.shape) * view.dtype.itemsize for view in problem.views) * members
+    repeats = any(map(is_repeated, problem.inputs))
+    return "evict_first" if table.streams(size) and not repeats else ""
+
+
 def elementwise(problem: Problem) -> Problem:
     """The same element-wise problem with its vector as long as its strides allow.
 
     The vector axis joins the batch, axes are ordered by the output's stride, neighbours merged; the
     innermost one is the vector again. Numbers (rotg) have no vector axis to begin with.
     """
-    views = [
-        replace(v, shape=(), strides=(), batch=(*v.batch, *v.strides)) for v in problem.views
-    ]
+    views = [replace(v, shape=(), strides=(), batch=(*v.batch, *v.strides)) for v in problem.views]
     sizes = (*problem.batch, *problem.dims)
     order = sorted(range(len(sizes)), key=lambda i: -abs(views[-1].batch[i]))
     views = [replace(v, batch=tuple(v.batch[i] for i in order)) for v in views]

@@ -9,6 +9,7 @@ from tileblas.core.dtypes import DTYPES
 from tileblas.core.spec import TRANS, Arg, Option, Spec
 from tileblas.routines.binder import (
     Binder,
+    is_repeated,
     largest_axes_last,
     over_batch,
     row_alignment,
@@ -99,12 +100,6 @@ def lies_by_columns(a: View) -> bool:
     """
     down, along = (abs(stride) or inf for stride in a.strides)
     return down < along
-
-
-def is_repeated(a: View) -> bool:
-    """Whether elements are read more than once, so that L2 had better keep them: A is broadcast."""
-    axes = zip(a.shape, a.strides, strict=True)
-    return 0 in a.batch or any(stride == 0 and size > 1 for size, stride in axes)
 
 
 def can_number_blocks(config: Config, n: int) -> bool:

@@ -46,20 +46,9 @@ def split_count(config: Config, n: int, batch: int, multiprocessors: int) -> int
     return max(1, min(ceil_div(n, config["BLOCK"]), most // max(batch, 1)))
 
 
-def choose_block(
-    candidates: Sequence[Config], n: int, batch: int, multiprocessors: int
-) -> Config:
-    """The largest block with which n elements give every multiprocessor `per_processor` programs.
-
-    The smallest one if none does: then more programs are worth more than wide ones.
-    """
-    by_size = sorted(candidates, key=lambda config: config["BLOCK"])
-    filling = [
-        config
-        for config in by_size
-        if ceil_div(n, config["BLOCK"]) * batch >= multiprocessors * config.per_processor
-    ]
-    return filling[-1] if filling else by_size[0]
+def choose_upto(candidates: Sequence[Config], size: int) -> Config:
+    """The first candidate that is for so many elements: few are best off in few wide programs."""
+    return next(c for c in candidates if not c.upto or size <= c.upto)
 
 
 # A matrix-vector product: what a step of a program takes at the least, since it waits for memory,

@@ -20,7 +20,8 @@ class Config:
     else 0): the model weighs candidates by it. `per_processor` programs share a multiprocessor.
     `layout` is the only one that the row is for, `math` the arithmetic: "ieee", or "fp64" for FP32
     operands that are multiplied and summed in FP64. `body` names a kernel that stands in for the
-    usual one. `max_registers` is the launch's.
+    usual one. `max_registers` is the launch's. `upto`: the row is for no more elements, of all
+    members of a batch; 0 says that it is for any number.
     """
 
     knobs: tuple[tuple[str, int], ...]
@@ -32,6 +33,7 @@ class Config:
     math: str = "ieee"
     body: str = ""
     max_registers: int = 0
+    upto: int = 0
 
     def __getitem__(self, knob: str) -> int:
         return dict(self.knobs)[knob]
@@ -108,4 +110,5 @@ def _config(row: dict) -> Config:
         math=row.get("math", "ieee"),
         body=row.get("body", ""),
         max_registers=row.get("max_registers", 0),
+        upto=row.get("upto", 0),
     )
