@@ -16,27 +16,29 @@ def combine_kernel(
     """y := (+-) alpha op(x) + beta y, for each batch member, one block of it a program.
 
     copy and axpby as they stand, axpy with the kind "one" of beta, scal without x: the kind "zero"
-    says that the term is not there and its vector not read. IDLE names the call that leaves y as it
-    is: "axpy" one with alpha = 0, "scal" one with beta = 1. In axpby, which has neither name, a
-    scalar behind a pointer may be 0: its vector is then not read. POLICY says how long L2 should
-    keep what is read.
+    says that the term is not there and its vector not read. A scalar behind a pointer may turn out
+    to leave y as it is, if IDLE says so: alpha = 0 in "axpy", beta = 1 in "scal". In axpby, which
+    has neither name, it may be 0: its vector is then not read. POLICY says how long L2 should keep
+    what is read.
     """
     batch, block = tile.position(tl.program_id(0), blocks, BATCHED, True)
     COMPUTE: tl.constexpr = tile.compute_type(y.dtype)
     alpha = tile.load_scalar(alpha, alpha_im, COMPUTE, tile.number_kind(ALPHA_KIND))
     beta = tile.load_scalar(beta, beta_im, COMPUTE, tile.number_kind(BETA_KIND))
-    if IDLE == "axpy":  # noqa: SIM102, no other variant should have the branch
-        if tile.is_zero(alpha):
-            return
-    if IDLE == "scal":  # noqa: SIM102
-        if tile.is_one(beta):
-            return
     x_end = n
     y_end = n
-    if IDLE == "":
-        if tile.on_device(ALPHA_KIND):
+    # Of numbers that the host knows no variant has these branches: they cost short vectors time.
+    if tile.on_device(ALPHA_KIND):
+        if IDLE == "axpy":
+            if tile.is_zero(alpha):
+                return
+        else:
             x_end = tl.where(tile.is_zero(alpha), 0, n)
-        if tile.on_device(BETA_KIND):
+    if tile.on_device(BETA_KIND):
+        if IDLE == "scal":
+            if tile.is_one(beta):
+                return
+        else:
             y_end = tl.where(tile.is_zero(beta), 0, n)
     alpha = tile.orient(alpha, NEGATE, CONJ_SCALARS)
     beta = tile.orient(beta, False, CONJ_SCALARS)

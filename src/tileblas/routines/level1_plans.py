@@ -77,7 +77,7 @@ def _plan_reduction(
         binder.constant("NEGATE", bool(others) and problem.negate)
         binder.constant("ALPHA_KIND", alpha)
         binder.constant("WIDE", wide)
-        binder.constant("POLICY", policy(problem, table))
+        binder.constant("POLICY", policy(problem, table, writes=False))
         return _shared(binder, "reduce.reduce_kernel", config, splits, count, alignment, op)
 
     return over_batch(problem, splits, make)
@@ -111,7 +111,7 @@ def plan_axpydot(problem: Problem, table: Table, alignment: int) -> tuple[Launch
         for view in problem.inputs[:3]:
             binder.constant(f"CONJ_{view.slot.upper()}", view.conj)
         binder.constant("ALPHA_KIND", alpha)
-        binder.constant("POLICY", policy(problem, table))
+        binder.constant("POLICY", policy(problem, table, writes=True))
         return _shared(binder, "reduce.axpydot_kernel", config, splits, count, alignment, "dot")
 
     return over_batch(problem, splits, make)
@@ -190,7 +190,7 @@ def plan_combine(problem: Problem, table: Table, alignment: int) -> tuple[Launch
         binder.constant("ALPHA_KIND", kinds[0])
         binder.constant("BETA_KIND", kinds[1])
         binder.constant("IDLE", problem.routine if problem.routine in ("axpy", "scal") else "")
-        binder.constant("POLICY", policy(problem, table))
+        binder.constant("POLICY", policy(problem, table, writes=True))
         binder.constant("BATCHED", count > 1)
         for knob, value in config.knobs:
             binder.constant(knob, value)
@@ -251,7 +251,7 @@ def plan_transform(problem: Problem, table: Table, alignment: int) -> tuple[Laun
         binder.constant("CONJ_SCALARS", problem.conj_scalars)
         for name in _TRANSFORM_SCALARS:
             binder.constant(f"{name.upper()}_KIND", kinds[name])
-        binder.constant("POLICY", policy(problem, table))
+        binder.constant("POLICY", policy(problem, table, writes=True))
         binder.constant("BATCHED", count > 1)
         for knob, value in config.knobs:
             binder.constant(knob, value)
@@ -260,12 +260,12 @@ def plan_transform(problem: Problem, table: Table, alignment: int) -> tuple[Laun
     return over_batch(problem, blocks, make)
 
 
-def policy(problem: Problem, table: Table) -> str:
+def policy(problem: Problem, table: Table, writes: bool) -> str:
     """How long L2 should keep what is read: what is read once leaves first, up to a size."""
     members = prod(problem.batch)
     size = sum(prod(view.shape) * view.dtype.itemsize for view in problem.views) * members
     repeats = any(map(is_repeated, problem.inputs))
-    return "evict_first" if table.streams(size) and not repeats else ""
+    return "evict_first" if table.streams(size, writes) and not repeats else ""
 
 
 def elementwise(problem: Problem) -> Problem:

@@ -48,14 +48,15 @@ class Table:
     measured: str
     rows: tuple[tuple[tuple[str, str], Config], ...]
     evict_first_upto: int = 0  # bytes
+    evict_first_updates_upto: int = 0  # bytes, of operands some of which are written
 
-    def streams(self, size: int) -> bool:
+    def streams(self, size: int, writes: bool = False) -> bool:
         """Whether operands of `size` bytes that are read once should leave L2 first.
 
         Then they displace themselves, and not what earlier kernels have written, which would go to
         memory in the meantime. Beyond a few times the size of L2 that no longer counts.
         """
-        return size <= self.evict_first_upto
+        return size <= (self.evict_first_updates_upto if writes else self.evict_first_upto)
 
     def candidates(
         self, kernel: str, dtype: str, layout: str = "any", math: str | None = None
@@ -88,8 +89,8 @@ def table(arch: str) -> Table:
         for kernel in row.get("kernels") or (row["kernel"],)
         for dtype in row["dtypes"]
     )
-    upto = data.get("evict_first_upto", 0)
-    return Table(data["arch"], data["multiprocessors"], data["measured"], rows, upto)
+    limits = (data.get(name, 0) for name in ("evict_first_upto", "evict_first_updates_upto"))
+    return Table(data["arch"], data["multiprocessors"], data["measured"], rows, *limits)
 
 
 def _compiles(row: dict) -> bool:
