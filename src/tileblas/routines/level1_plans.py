@@ -8,7 +8,7 @@ from functools import partial
 from math import prod
 
 from tileblas.core.call import Problem, View
-from tileblas.core.canon import merge_batch
+from tileblas.core.canon import is_unit, merge_batch
 from tileblas.core.dtypes import DTYPES
 from tileblas.routines.binder import (
     Binder,
@@ -40,6 +40,8 @@ def _plan_reduction(
     op: str, kernel: str, wide: bool, problem: Problem, table: Table, alignment: int
 ) -> tuple[Launch, ...]:
     problem = largest_axes_last(problem)
+    if op in ("asum", "nrm2"):
+        problem = as_reals(problem)
     x, *others = problem.inputs
     (n,) = problem.dims
     config = table.candidates(kernel, x.dtype.name)[0]
@@ -159,7 +161,7 @@ def plan_combine(problem: Problem, table: Table, alignment: int) -> tuple[Launch
 
     The vector axis is one more axis to merge with the batch.
     """
-    problem = largest_axes_last(elementwise(problem))
+    problem = as_reals(largest_axes_last(elementwise(problem)))
     y, (n,) = problem.output, problem.dims
     x = problem.inputs[0] if problem.inputs else None
     alignment = row_alignment(problem.views, alignment)
@@ -220,7 +222,7 @@ _TRANSFORM_SCALARS = ("c", "s", "flag", "h11", "h21", "h12", "h22")
 
 def plan_transform(problem: Problem, table: Table, alignment: int) -> tuple[Launch, ...]:
     """One launch of [x y] := H [x y]: swap, rot, rotm."""
-    problem = largest_axes_last(elementwise(problem))
+    problem = as_reals(largest_axes_last(elementwise(problem)))
     (x,), y, (n,) = problem.inputs, problem.output, problem.dims
     alignment = row_alignment(problem.views, alignment)
     candidates = table.candidates(problem.routine, y.dtype.name)
@@ -258,6 +260,40 @@ def plan_transform(problem: Problem, table: Table, alignment: int) -> tuple[Laun
         return binder.launch("elementwise.transform_kernel", count * blocks, config, alignment)
 
     return over_batch(problem, blocks, make)
+
+
+def as_reals(problem: Problem) -> Problem:
+    """The same problem on real vectors of twice the length, where that is what it comes to.
+
+    Real and imaginary parts are neighbours, and nothing mixes them: no factor is complex, and what
+    is conjugated is of a magnitude alone.
+    """
+    vectors = [view for view in problem.views if view.shape and view.dtype.is_complex]
+    lie_apart = any(not is_unit(view, 0) for view in vectors)
+    mixes = any(kind.startswith("complex") for _, kind, _ in problem.scalars)
+    mixes |= problem.output.shape != () and any(view.conj for view in problem.inputs)
+    if not vectors or lie_apart or mixes:
+        return problem
+
+    def real(view: View) -> View:
+        if view not in vectors:
+            return view
+        return replace(
+            view,
+            dtype=DTYPES[view.dtype.real],
+            shape=(2 * view.shape[0],),
+            strides=(1,),
+            batch=tuple(2 * stride for stride in view.batch),
+            conj=False,
+        )
+
+    return replace(
+        problem,
+        dims=(2 * problem.dims[0],),
+        inputs=tuple(map(real, problem.inputs)),
+        output=real(problem.output),
+        conj_scalars=False,
+    )
 
 
 def policy(problem: Problem, table: Table, writes: bool) -> str:
