@@ -26,11 +26,6 @@ SUITE = "scipy.linalg.tests.test_blas"
 
 #: Tests of routines that are yet to come, by what they need.
 NOT_YET = {
-    "rotg": ("test_get_blas_funcs",),
-    "copy": ("test_copy",),
-    "asum": ("test_asum",),
-    "swap": ("test_swap",),
-    "iamax": ("test_amax",),
     "ger": ("test_ger", "test_geru", "test_gerc"),
     "syr, her": ("test_syr", "test_her"),
     "syr2, her2": ("test_syr2", "test_her2"),

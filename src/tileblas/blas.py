@@ -4,8 +4,25 @@
     blas.dgemm(1.0, a, b, trans_b=1)
 
 Names, arguments, defaults, casts and results are SciPy's, so that replacing the import is enough.
-Beyond it, empty vectors are allowed, and arrays of CuPy, PyTorch and JAX are computed where they
-are and come back as such. Wrong arguments raise BlasError, where SciPy raises an error of its own.
+Arrays of CuPy, PyTorch and JAX are computed where they are and come back as such.
+
+Beyond SciPy there are axpby, axpydot, iamin, crot and zrot (of a complex sine), dsdot and sdsdot in
+the style of their neighbours, and `get_blas_funcs` finds asum, iamax and iamin for every type.
+
+What differs on purpose:
+
+- Empty vectors are allowed, but of iamax and iamin: SciPy refuses an offset that no element is at.
+- Wrong arguments raise BlasError, a ValueError, where SciPy raises an error of its own.
+- An output that is read-only, or shares elements with another vector that is not the very same, is
+  refused: SciPy writes the one, and leaves the other to the order in which its BLAS walks.
+- iamax counts a NaN as the largest; SciPy's answer depends on where the NaN is.
+- c of crotg and zrotg has no imaginary part; SciPy returns what was in memory there.
+- rotmg is netlib's also where d1 <= 0 or x1 = 0; OpenBLAS, which SciPy ships, returns others.
+- Sizes have 64 bits, whatever `ilp64` says.
+
+As in SciPy, a negative increment walks from the far end where it is that of one of several vectors;
+asum is 0 then, iamax -1 (also for n = 0), scal does nothing, and nrm2 refuses it. An increment of 0
+is always refused.
 """
 
 from __future__ import annotations

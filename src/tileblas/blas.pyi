@@ -61,14 +61,81 @@ def zdotu(
     offy: int = ...,
     incy: int = ...,
 ) -> Any: ...
+def dsdot(
+    x: Any,
+    y: Any,
+    n: int | None = ...,
+    offx: int = ...,
+    incx: int = ...,
+    offy: int = ...,
+    incy: int = ...,
+) -> Any: ...
+def sdsdot(
+    x: Any,
+    y: Any,
+    n: int | None = ...,
+    b: Any = ...,
+    offx: int = ...,
+    incx: int = ...,
+    offy: int = ...,
+    incy: int = ...,
+) -> Any: ...
 def snrm2(x: Any, n: int | None = ..., offx: int = ..., incx: int = ...) -> Any: ...
 def dnrm2(x: Any, n: int | None = ..., offx: int = ..., incx: int = ...) -> Any: ...
 def scnrm2(x: Any, n: int | None = ..., offx: int = ..., incx: int = ...) -> Any: ...
 def dznrm2(x: Any, n: int | None = ..., offx: int = ..., incx: int = ...) -> Any: ...
+def sasum(x: Any, n: int | None = ..., offx: int = ..., incx: int = ...) -> Any: ...
+def dasum(x: Any, n: int | None = ..., offx: int = ..., incx: int = ...) -> Any: ...
+def scasum(x: Any, n: int | None = ..., offx: int = ..., incx: int = ...) -> Any: ...
+def dzasum(x: Any, n: int | None = ..., offx: int = ..., incx: int = ...) -> Any: ...
+def isamax(x: Any, n: int | None = ..., offx: int = ..., incx: int = ...) -> Any: ...
+def idamax(x: Any, n: int | None = ..., offx: int = ..., incx: int = ...) -> Any: ...
+def icamax(x: Any, n: int | None = ..., offx: int = ..., incx: int = ...) -> Any: ...
+def izamax(x: Any, n: int | None = ..., offx: int = ..., incx: int = ...) -> Any: ...
+def isamin(x: Any, n: int | None = ..., offx: int = ..., incx: int = ...) -> Any: ...
+def idamin(x: Any, n: int | None = ..., offx: int = ..., incx: int = ...) -> Any: ...
+def icamin(x: Any, n: int | None = ..., offx: int = ..., incx: int = ...) -> Any: ...
+def izamin(x: Any, n: int | None = ..., offx: int = ..., incx: int = ...) -> Any: ...
 def sscal(a: Any, x: Any, n: int | None = ..., offx: int = ..., incx: int = ...) -> Any: ...
 def dscal(a: Any, x: Any, n: int | None = ..., offx: int = ..., incx: int = ...) -> Any: ...
 def cscal(a: Any, x: Any, n: int | None = ..., offx: int = ..., incx: int = ...) -> Any: ...
 def zscal(a: Any, x: Any, n: int | None = ..., offx: int = ..., incx: int = ...) -> Any: ...
+def scopy(
+    x: Any,
+    y: Any,
+    n: int | None = ...,
+    offx: int = ...,
+    incx: int = ...,
+    offy: int = ...,
+    incy: int = ...,
+) -> Any: ...
+def dcopy(
+    x: Any,
+    y: Any,
+    n: int | None = ...,
+    offx: int = ...,
+    incx: int = ...,
+    offy: int = ...,
+    incy: int = ...,
+) -> Any: ...
+def ccopy(
+    x: Any,
+    y: Any,
+    n: int | None = ...,
+    offx: int = ...,
+    incx: int = ...,
+    offy: int = ...,
+    incy: int = ...,
+) -> Any: ...
+def zcopy(
+    x: Any,
+    y: Any,
+    n: int | None = ...,
+    offx: int = ...,
+    incx: int = ...,
+    offy: int = ...,
+    incy: int = ...,
+) -> Any: ...
 def saxpy(
     x: Any,
     y: Any,
@@ -109,6 +176,224 @@ def zaxpy(
     offy: int = ...,
     incy: int = ...,
 ) -> Any: ...
+def saxpby(
+    x: Any,
+    y: Any,
+    n: int | None = ...,
+    a: Any = ...,
+    b: Any = ...,
+    offx: int = ...,
+    incx: int = ...,
+    offy: int = ...,
+    incy: int = ...,
+) -> Any: ...
+def daxpby(
+    x: Any,
+    y: Any,
+    n: int | None = ...,
+    a: Any = ...,
+    b: Any = ...,
+    offx: int = ...,
+    incx: int = ...,
+    offy: int = ...,
+    incy: int = ...,
+) -> Any: ...
+def caxpby(
+    x: Any,
+    y: Any,
+    n: int | None = ...,
+    a: Any = ...,
+    b: Any = ...,
+    offx: int = ...,
+    incx: int = ...,
+    offy: int = ...,
+    incy: int = ...,
+) -> Any: ...
+def zaxpby(
+    x: Any,
+    y: Any,
+    n: int | None = ...,
+    a: Any = ...,
+    b: Any = ...,
+    offx: int = ...,
+    incx: int = ...,
+    offy: int = ...,
+    incy: int = ...,
+) -> Any: ...
+def sswap(
+    x: Any,
+    y: Any,
+    n: int | None = ...,
+    offx: int = ...,
+    incx: int = ...,
+    offy: int = ...,
+    incy: int = ...,
+) -> Any: ...
+def dswap(
+    x: Any,
+    y: Any,
+    n: int | None = ...,
+    offx: int = ...,
+    incx: int = ...,
+    offy: int = ...,
+    incy: int = ...,
+) -> Any: ...
+def cswap(
+    x: Any,
+    y: Any,
+    n: int | None = ...,
+    offx: int = ...,
+    incx: int = ...,
+    offy: int = ...,
+    incy: int = ...,
+) -> Any: ...
+def zswap(
+    x: Any,
+    y: Any,
+    n: int | None = ...,
+    offx: int = ...,
+    incx: int = ...,
+    offy: int = ...,
+    incy: int = ...,
+) -> Any: ...
+def srot(
+    x: Any,
+    y: Any,
+    c: Any,
+    s: Any,
+    n: int | None = ...,
+    offx: int = ...,
+    incx: int = ...,
+    offy: int = ...,
+    incy: int = ...,
+    overwrite_x: int = ...,
+    overwrite_y: int = ...,
+) -> Any: ...
+def drot(
+    x: Any,
+    y: Any,
+    c: Any,
+    s: Any,
+    n: int | None = ...,
+    offx: int = ...,
+    incx: int = ...,
+    offy: int = ...,
+    incy: int = ...,
+    overwrite_x: int = ...,
+    overwrite_y: int = ...,
+) -> Any: ...
+def crot(
+    x: Any,
+    y: Any,
+    c: Any,
+    s: Any,
+    n: int | None = ...,
+    offx: int = ...,
+    incx: int = ...,
+    offy: int = ...,
+    incy: int = ...,
+    overwrite_x: int = ...,
+    overwrite_y: int = ...,
+) -> Any: ...
+def zrot(
+    x: Any,
+    y: Any,
+    c: Any,
+    s: Any,
+    n: int | None = ...,
+    offx: int = ...,
+    incx: int = ...,
+    offy: int = ...,
+    incy: int = ...,
+    overwrite_x: int = ...,
+    overwrite_y: int = ...,
+) -> Any: ...
+def srotm(
+    x: Any,
+    y: Any,
+    param: Any,
+    n: int | None = ...,
+    offx: int = ...,
+    incx: int = ...,
+    offy: int = ...,
+    incy: int = ...,
+    overwrite_x: int = ...,
+    overwrite_y: int = ...,
+) -> Any: ...
+def drotm(
+    x: Any,
+    y: Any,
+    param: Any,
+    n: int | None = ...,
+    offx: int = ...,
+    incx: int = ...,
+    offy: int = ...,
+    incy: int = ...,
+    overwrite_x: int = ...,
+    overwrite_y: int = ...,
+) -> Any: ...
+def saxpydot(
+    w: Any,
+    v: Any,
+    u: Any,
+    n: int | None = ...,
+    a: Any = ...,
+    offw: int = ...,
+    incw: int = ...,
+    offv: int = ...,
+    incv: int = ...,
+    offu: int = ...,
+    incu: int = ...,
+    overwrite_w: int = ...,
+) -> Any: ...
+def daxpydot(
+    w: Any,
+    v: Any,
+    u: Any,
+    n: int | None = ...,
+    a: Any = ...,
+    offw: int = ...,
+    incw: int = ...,
+    offv: int = ...,
+    incv: int = ...,
+    offu: int = ...,
+    incu: int = ...,
+    overwrite_w: int = ...,
+) -> Any: ...
+def caxpydot(
+    w: Any,
+    v: Any,
+    u: Any,
+    n: int | None = ...,
+    a: Any = ...,
+    offw: int = ...,
+    incw: int = ...,
+    offv: int = ...,
+    incv: int = ...,
+    offu: int = ...,
+    incu: int = ...,
+    overwrite_w: int = ...,
+) -> Any: ...
+def zaxpydot(
+    w: Any,
+    v: Any,
+    u: Any,
+    n: int | None = ...,
+    a: Any = ...,
+    offw: int = ...,
+    incw: int = ...,
+    offv: int = ...,
+    incv: int = ...,
+    offu: int = ...,
+    incu: int = ...,
+    overwrite_w: int = ...,
+) -> Any: ...
+def srotg(a: Any, b: Any) -> Any: ...
+def drotg(a: Any, b: Any) -> Any: ...
+def crotg(a: Any, b: Any) -> Any: ...
+def zrotg(a: Any, b: Any) -> Any: ...
+def srotmg(d1: Any, d2: Any, x1: Any, y1: Any) -> Any: ...
+def drotmg(d1: Any, d2: Any, x1: Any, y1: Any) -> Any: ...
 def sgemv(
     alpha: Any,
     a: Any,
@@ -216,4 +501,30 @@ def zdscal(
     offx: int = ...,
     incx: int = ...,
     overwrite_x: int = ...,
+) -> Any: ...
+def csrot(
+    x: Any,
+    y: Any,
+    c: Any,
+    s: Any,
+    n: int | None = ...,
+    offx: int = ...,
+    incx: int = ...,
+    offy: int = ...,
+    incy: int = ...,
+    overwrite_x: int = ...,
+    overwrite_y: int = ...,
+) -> Any: ...
+def zdrot(
+    x: Any,
+    y: Any,
+    c: Any,
+    s: Any,
+    n: int | None = ...,
+    offx: int = ...,
+    incx: int = ...,
+    offy: int = ...,
+    incy: int = ...,
+    overwrite_x: int = ...,
+    overwrite_y: int = ...,
 ) -> Any: ...

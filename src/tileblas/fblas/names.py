@@ -8,37 +8,58 @@ from typing import Any
 import numpy as np
 
 from tileblas.core.dtypes import DTYPES
-from tileblas.fblas.bodies import BODIES, real_scal
+from tileblas.fblas import level1, level2, level3
 from tileblas.fblas.routine import Routine
 from tileblas.routines.registry import ROUTINES
 
 _TYPES = ("float32", "float64", "complex64", "complex128")
-# Routines that BLAS has for some types only, and names of more than one letter before them.
+_BODIES = level1.BODIES | level2.BODIES | level3.BODIES
+# Routines that BLAS has for some of the types that they take.
 _REAL_ONLY, _COMPLEX_ONLY = ("dot",), ("dotc", "dotu")
-_LONG_NAMES = {("nrm2", "complex64"): "scnrm2", ("nrm2", "complex128"): "dznrm2"}
-_REAL_FACTORS = {"csscal": "complex64", "zdscal": "complex128"}
+#: Names that are no letter before the routine's, in the order of _TYPES.
+_NAMES = {
+    "nrm2": ("snrm2", "dnrm2", "scnrm2", "dznrm2"),
+    "asum": ("sasum", "dasum", "scasum", "dzasum"),
+    "iamax": ("isamax", "idamax", "icamax", "izamax"),
+    "iamin": ("isamin", "idamin", "icamin", "izamin"),
+    "dsdot": ("dsdot",),
+    "sdsdot": ("sdsdot",),
+}
+#: Names for complex vectors and real numbers, with the routine and the type.
+_REAL_NUMBERS = {
+    "csscal": ("scal", "complex64"),
+    "zdscal": ("scal", "complex128"),
+    "csrot": ("rot", "complex64"),
+    "zdrot": ("rot", "complex128"),
+}
 
-#: What `get_blas_funcs` takes for names that BLAS does not have, as SciPy does.
+#: What `get_blas_funcs` takes for names that BLAS does not have: SciPy's aliases, of routines that
+#: exist, and beyond those asum, iamax and iamin for every type.
 _ALIASES = {
-    "cnrm2": "scnrm2",
-    "znrm2": "dznrm2",
     "cdot": "cdotc",
     "zdot": "zdotc",
     "sdotc": "sdot",
     "sdotu": "sdot",
     "ddotc": "ddot",
     "ddotu": "ddot",
+} | {
+    letter + routine: name
+    for routine in ("nrm2", "asum", "iamax", "iamin")
+    for letter, name in zip("sdcz", _NAMES[routine], strict=True)
 }
 
 
 def _routines() -> Iterator[Routine]:
     for spec in ROUTINES.values():
-        for dtype in map(DTYPES.__getitem__, _TYPES):
+        for index, dtype in enumerate(map(DTYPES.__getitem__, _TYPES)):
+            if dtype.name not in spec.dtypes:
+                continue
             if spec.name not in (_REAL_ONLY if dtype.is_complex else _COMPLEX_ONLY):
-                name = _LONG_NAMES.get((spec.name, dtype.name), dtype.letter + spec.name)
-                yield Routine(name, spec, dtype, BODIES[spec.name])
-    for name, kind in _REAL_FACTORS.items():
-        yield Routine(name, ROUTINES["scal"], DTYPES[kind], real_scal)
+                names = _NAMES.get(spec.name)
+                name = names[index] if names else dtype.letter + spec.name
+                yield Routine(name, spec, dtype, _BODIES[spec.name])
+    for name, (routine, kind) in _REAL_NUMBERS.items():
+        yield Routine(name, ROUTINES[routine], DTYPES[kind], level1.REAL_BODIES[routine])
 
 
 FUNCTIONS = {routine.__name__: routine for routine in _routines()}
@@ -75,7 +96,9 @@ def get_blas_funcs(
     found = []
     for name in (names,) if isinstance(names, str) else names:
         full = _ALIASES.get(prefix + name, prefix + name)
-        if full not in FUNCTIONS:
+        function = FUNCTIONS.get(full)
+        # "sdot" for float64 is no question for dsdot, which takes float32.
+        if function is None or function.prefix != prefix:
             raise ValueError(f"BLAS function {full} could not be found")
-        found.append(FUNCTIONS[full])
+        found.append(function)
     return found[0] if isinstance(names, str) else found

@@ -13,12 +13,10 @@ import numpy as np
 from tileblas import api
 from tileblas.arrays.ingest import ingest, is_array
 from tileblas.core.dtypes import DType
-from tileblas.core.operand import c_strides
 from tileblas.core.spec import TRANS, Spec
 from tileblas.errors import BlasError
+from tileblas.fblas.vectors import Vector, copied, is_torch, lies_flat, placed, reshaped, zeros
 from tileblas.routines.documentation import docstring
-
-Vector = tuple[Any, int, int]  # as SciPy names one: an array, an offset, an increment
 
 
 class Routine:
@@ -38,7 +36,8 @@ class Routine:
         self.__signature__ = inspect.Signature(
             [parameter.replace(annotation=parameter.empty) for parameter in parameters]
         )
-        self.__doc__ = f"{name}{self.__signature__}\n\n{docstring(spec)}"
+        about = f"{inspect.getdoc(body)}\n\ntileblas.{spec.name}, which computes it:\n"
+        self.__doc__ = f"{name}{self.__signature__}\n\n{about}\n{docstring(spec)}"
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         return self._body(self, *arguments, **keywords)
@@ -56,13 +55,27 @@ class Routine:
 
     def number(self, argument: str, value: Any) -> Any:
         """A scalar: of a real routine the real part; one on a device as it is."""
-        if not isinstance(value, np.ndarray) and is_array(value):
+        if _is_foreign(value):
             return value
         try:
             number = complex(np.asarray(value).reshape(-1)[0])
         except (TypeError, ValueError, IndexError):
             raise ValueError(f"{self.__name__}: {argument!r} is no number: {value!r}") from None
         return number if self._type.is_complex else number.real
+
+    def real(self, argument: str, value: Any) -> Any:
+        """A scalar that is real whatever the type of the arrays: the real part."""
+        return self.number(argument, value).real
+
+    def numbers(self, **values: Any) -> list[Any]:
+        """Numbers as arrays of the routine's type: if one of them is an array of a library, all are
+        of that library and where that is."""
+        found = {name: self.number(name, value) for name, value in values.items()}
+        arrays = [self.array(value) for value in found.values() if _is_foreign(value)]
+        if not arrays:
+            return [np.asarray(number, self.dtype) for number in found.values()]
+        zero = zeros(arrays[0], arrays[0].shape, self.dtype)
+        return [self.array(v) if _is_foreign(v) else zero + v for v in found.values()]
 
     def option(self, argument: str, value: int) -> str:
         """The letter of SciPy's number for a transpose: 0, 1 or 2."""
@@ -72,14 +85,14 @@ class Routine:
 
     def array(self, value: Any) -> Any:
         """An array of the routine's type: the very one where it is of that type already."""
-        if isinstance(value, np.ndarray) or not is_array(value):
+        if not _is_foreign(value):
             return np.asarray(value, self.dtype)
         if not hasattr(value, "reshape"):
             kinds = "NumPy, CuPy, PyTorch and JAX"
             raise TypeError(f"{self.__name__} takes arrays of {kinds}, not {type(value).__name__}")
         if ingest(value).dtype is self._type:
             return value
-        if _is_torch(value):
+        if is_torch(value):
             return value.to(getattr(sys.modules["torch"], self._type.name))
         return value.astype(self._type.name)
 
@@ -89,18 +102,18 @@ class Routine:
         if array.ndim == 2:
             return array
         rows = array.shape[0] if array.ndim else 1
-        return array.reshape(rows, prod(array.shape[1:]))
+        return reshaped(array, rows, prod(array.shape[1:]))
 
-    def output(self, value: Any, overwrite: bool) -> Any:
-        """A vector to write: the caller's array where it may be overwritten, is of the routine's
-        type and has its elements one after the other, else a copy."""
+    def read(self, value: Any, offset: Any, increment: Any) -> Vector:
+        """A vector to read."""
+        return placed(self.array(value), offset, increment)
+
+    def written(self, value: Any, overwrite: Any, offset: Any, increment: Any) -> Vector:
+        """A vector to write: in the caller's array where it may be overwritten, is of the routine's
+        type and has its elements one after the other, else in a copy."""
         array = self.array(value)
         mine = array is value and overwrite
-        if isinstance(array, np.ndarray):
-            return array if mine and array.flags.c_contiguous else array.copy("C")
-        if mine and (array.ndim == 1 or _is_dense(array)):
-            return array
-        return _copied(array.reshape(-1)).reshape(array.shape)
+        return placed(array if mine and lies_flat(array) else copied(array), offset, increment)
 
     def output_matrix(self, value: Any, overwrite: bool) -> Any:
         """The same of a matrix, in the shape it is given in. NumPy's has to lie by columns."""
@@ -108,15 +121,19 @@ class Routine:
         mine = array is value and overwrite
         if isinstance(array, np.ndarray):
             return array if mine and array.flags.f_contiguous else array.copy("F")
-        return array if mine else _copied(array)
+        return array if mine else copied(array)
 
-    def count(self, vectors: Mapping[str, Vector], n: int | None) -> int:
-        """The number of elements that are meant: n, or what the first vector has."""
+    def count(self, vectors: Mapping[str, Vector], n: Any, last: int = 0) -> int:
+        """The number of elements that are meant: n, or what the first vector has.
+
+        That is its length by the increment, rounded down; with `last` = 1 rounded up, so that one
+        element is left at the end without a whole increment behind it.
+        """
         for name, vector in vectors.items():
             self._check_place(name, vector)
         if n is None:
             array, offset, step = next(iter(vectors.values()))
-            n = (prod(array.shape) - offset) // abs(step)
+            n = (prod(array.shape) - offset - last) // abs(step) + last
         count = max(int(n), 0)
         for name, vector in vectors.items():
             self.check(name, vector, count)
@@ -141,72 +158,6 @@ class Routine:
             self.fail(f"off{name}", f"is {offset}; {name} has {size} elements")
 
 
-def _is_torch(array: Any) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(array, torch.Tensor)
-
-
-def _is_dense(array: Any) -> bool:
-    """Whether all elements have a flat view in C order."""
-    operand = ingest(array)
-    steps = zip(operand.shape, operand.strides, c_strides(operand.shape), strict=True)
-    return all(size < 2 or step == dense for size, step, dense in steps)
-
-
-def _copied(array: Any) -> Any:
-    return array.clone() if _is_torch(array) else array.copy()
-
-
-def _place(vector: Vector, count: int) -> slice:
-    """Where `count` elements of a vector lie in its array, laid flat."""
-    _, offset, step = vector
-    return slice(offset, offset + (count - 1) * abs(step) + 1 if count else offset, abs(step))
-
-
-def _forward(vector: Vector, count: int) -> Any:
-    """The elements of a vector in the order of memory."""
-    array = vector[0]
-    flat = array if array.ndim == 1 else array.reshape(-1)
-    return flat[_place(vector, count)]
-
-
-def _backward(view: Any) -> Any:
-    """The elements from the last to the first: of torch, which cannot walk back, a copy."""
-    return view.flip(0) if _is_torch(view) else view[::-1]
-
-
-def view_of(vector: Vector, count: int) -> Any:
-    """The elements that BLAS means: for a negative increment from the far end back."""
-    forward = _forward(vector, count)
-    return forward if vector[2] > 0 else _backward(forward)
-
-
-def updated(vector: Vector, count: int, update: Callable[[Any], Any]) -> Any:
-    """The array of a vector whose elements `update` has written, in place where it can change."""
-    array, _, step = vector
-    view = view_of(vector, count)
-    found = update(view)
-    if found is view:
-        if step < 0 and _is_torch(array):
-            _forward(vector, count).copy_(_backward(view))
-        return array
-    # JAX's arrays cannot change: a new one comes back.
-    found = found if step > 0 else _backward(found)
-    whole = array.reshape(-1).at[_place(vector, count)].set(found)
-    return whole.reshape(array.shape)
-
-
-def zeros(like: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    """Zeros of the library of an array; of NumPy by columns."""
-    if isinstance(like, np.ndarray):
-        return np.zeros(shape, dtype, order="F")
-    if _is_torch(like):
-        return like.new_zeros(shape)
-    if hasattr(like, "__array_namespace__"):  # JAX
-        return like.__array_namespace__().zeros_like(like, shape=shape)
-    return np.zeros_like(like, shape=shape)  # CuPy answers in NumPy's place
-
-
-def plain(found: Any) -> Any:
-    """A number of Python for one of NumPy, as f2py returns it; of other libraries as it is."""
-    return found.item() if isinstance(found, np.generic) else found
+def _is_foreign(value: Any) -> bool:
+    """Whether a value is an array of another library than NumPy."""
+    return not isinstance(value, np.ndarray) and is_array(value)
