@@ -157,7 +157,7 @@ class Repeated:
     ) -> None:
         names = [arg.name for arg in spec.operands]
         self._output = spec.output
-        #: Of the arrays that a call is given, what it returns.
+        #: Of the arrays that a call is given, and one that it makes, what it returns.
         self.returned = itemgetter(*(names.index(name) for name in spec.returns))
         self._device = output.device
         self._current = _current(output.library)
@@ -183,12 +183,15 @@ class Repeated:
         if target is not None and target.handle != handle:
             return None
         if self._made is not None:
+            if self._written and self._meets(pointers, numbers):
+                return None
             result, address = self._made(arrays[0], handle)
             if self._output < len(pointers):
                 pointers[self._output] = address  # of one that could have been given
             else:
                 pointers.append(address)
             values = (*self._pick(pointers), *numbers)
+            result = self.returned((*arrays, result)) if self._written else result
         else:
             result = self.returned(arrays)
             last = self._last
@@ -280,9 +283,9 @@ def remember(
     """Remember a call that the full path has made, where it is of the plain kind.
 
     `call` is what `sign` takes after the spec; `made` are shape and type of new outputs, of which
-    there may be one, alone; `run` is the backend's runner, None where there was nothing to do.
+    the last may be one; `run` is the backend's runner, None where there was nothing to do.
     """
-    if made and len(spec.outputs) > 1:
+    if made.keys() - {spec.output_name}:
         return
     given = [o for o in operands if o is not None]
     on_device = [s.operand for s in scalars.values() if s.operand is not None]
@@ -305,7 +308,11 @@ def remember(
         output,
         tuple(launch.queue for launch in run.launches) if run else (),
         run.slots if run else (spec.output_name,),
-        () if made else tuple(_written(operands, scalars, index) for index in spec.outputs),
+        tuple(
+            _written(operands, scalars, index)
+            for index in spec.outputs
+            if spec.operands[index].name not in made
+        ),
         maker(output, *result) if result is not None else None,
     )
     with _remembering:
