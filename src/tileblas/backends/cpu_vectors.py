@@ -56,39 +56,44 @@ def place(problem: Problem, addresses: Sequence[int]) -> None:
     OpenBLAS overlooks NaN and overflow: netlib's rule is a NaN first, then, of the largest, an
     infinity, then sums of finite parts that overflow, by a quarter of them.
     """
-    sign = 1 if problem.routine == "iamax" else -1
+    is_max = problem.routine == "iamax"
     (x,) = problem.inputs
     best: tuple[int, float] | None = None
     found = 0
     for start, (stored,) in _parts(problem, addresses, 0):
-        group, size = _ranks(buffers.load(x.dtype, stored))
-        if np.isnan(size).any():
-            found = start + int(np.isnan(size).argmax())
+        values = buffers.load(x.dtype, stored)
+        with np.errstate(over="ignore", invalid="ignore"):
+            size = _size(values)
+        at = int(size.argmax() if is_max else size.argmin())  # of a NaN, if there is one
+        rank = 0, float(size[at])
+        if np.isnan(rank[1]):
+            found = start + at
             break
-        wanted = sign * (sign * group).max()
-        at = int(np.where(group == wanted, sign * size, -np.inf).argmax())
-        rank = sign * wanted, sign * float(size[at])
-        if best is None or rank > best:
+        if np.isinf(rank[1]):  # of the largest, or of all: an infinity or an overflow
+            at, rank = _ranked(values, is_max)
+        if best is None or (rank > best if is_max else rank < best):
             best, found = rank, start + at
     numpy_view(addresses[1], problem.output.dtype, (), ())[...] = found
 
 
-def _ranks(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(group, size within the group) of each number: sums, overflowing sums, infinities.
+def _size(values: np.ndarray) -> np.ndarray:
+    """|re| + |im|."""
+    if np.iscomplexobj(values):
+        return np.abs(values.real) + np.abs(values.imag)
+    return np.abs(values)
 
-    The size of a NaN is NaN, that of an infinity 0.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):
-        if not np.iscomplexobj(values):
-            size = np.abs(values)
-            group = np.where(np.isinf(size), 2, 0)
-        else:
-            re, im = np.abs(values.real), np.abs(values.imag)
-            size = re + im
-            quarter = values.dtype.type(0.25).real * re + values.dtype.type(0.25).real * im
-            group = np.where(np.isinf(re) | np.isinf(im), 2, np.where(np.isinf(size), 1, 0))
-            size = np.where(group == 1, quarter, size)
-        return group, np.where((group == 2) & ~np.isnan(size), 0, size)
+
+def _ranked(values: np.ndarray, is_max: bool) -> tuple[int, tuple[int, float]]:
+    """The place of the best number, and its rank: (0, sum), (1, quarter of it), (2, infinity)."""
+    re, im = np.abs(values.real), np.abs(values.imag)
+    with np.errstate(over="ignore"):
+        size = re + im
+    group = np.where(np.isinf(re) | np.isinf(im), 2, np.where(np.isinf(size), 1, 0))
+    size = np.where(group == 2, 0, np.where(group == 1, re / 4 + im / 4, size))
+    wanted = group.max() if is_max else group.min()
+    size = np.where(group == wanted, size, -1 if is_max else np.inf)
+    at = int(size.argmax() if is_max else size.argmin())
+    return at, (int(wanted), float(size[at]))
 
 
 # ---- updates ------------------------------------------------------------------------------------

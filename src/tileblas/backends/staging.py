@@ -185,7 +185,7 @@ class Staged:
             zip(spec.returns, found if len(spec.returns) > 1 else (found,), strict=True)
         )
         given = dict(zip(spec.argument_names, arrays, strict=True))
-        return {name: given.get(name, returned.get(name)) for name in panel.outputs}
+        return {name: {**returned, **given}[name] for name in panel.outputs}
 
     def receive(self, panel: Panel, name: str, result: DeviceArray) -> Transfer:
         """Start to copy an output to its place, through the lazy bits of a torch view."""
