@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 
 from gate import Gate
 from libraries import Torch
@@ -25,9 +26,11 @@ def on_a_held_stream(form: Form, library: Torch, gate: Gate) -> str:
     with library.using(stream):
         with gate.held(library.handle()) as hold:
             pending.write(library.handle())
-            found = plan()
+            returned = plan()
             waited = not hold.busy
-        return "waited for the stream" if waited else judged(sample, library.get(found))
+        if waited:
+            return "waited for the stream"
+        return judged(sample, sample.named(returned, pending.arrays), library)
 
 
 def in_a_capture(form: Form, library: Torch, gate: Gate) -> str:
@@ -38,12 +41,12 @@ def in_a_capture(form: Form, library: Torch, gate: Gate) -> str:
         found = sample.run(pending.arrays)
     pending.write(library.handle())
     graph.replay()
-    return judged(sample, library.get(found))
+    return judged(sample, found, library)
 
 
-def judged(sample: Sample, found) -> str:
+def judged(sample: Sample, found: dict[str, Any], library: Torch) -> str:
     try:
-        sample.check(found)
+        sample.check(found, library)
     except AssertionError as error:
         return str(error)
     return "right"

@@ -51,6 +51,7 @@ class Library(ABC):
     package = "numpy"
     dtypes = EVERY_DTYPE
     mutable = True  # an output is updated in place
+    narrow = False  # results of 64 bits become ones of 32
 
     def __init__(self) -> None:
         self.module = _import(self.package)
@@ -172,6 +173,7 @@ class Jax(Library):
     name = package = "jax"
     dtypes = EVERY_DTYPE - {"float64", "complex128"}  # JAX computes in 32 bits unless told
     mutable = False
+    narrow = True
 
     def put(self, host):
         return self.module.device_put(host).block_until_ready()

@@ -24,12 +24,15 @@ from tileblas.check.cases import (
     gemm_case,
     gemv_case,
     nrm2_case,
+    numbers_case,
     scal_case,
+    vectors_case,
 )
 from tileblas.check.guards import NumpyLibrary
 from tileblas.check.launches import launches_of
 from tileblas.check.runner import check_case
-from tileblas.core.dtypes import DTYPES, numpy_dtype
+from tileblas.core.dtypes import DTYPES, RESULTS, numpy_dtype
+from tileblas.routines.registry import ROUTINES
 from tileblas.runtime import dlpack, memory
 from tileblas.runtime.driver import driver
 from tileblas.runtime.memory import DeviceArray
@@ -38,6 +41,8 @@ from tileblas.tuning.table import table
 
 #: One element, less than a warp, around a block, and shares of several programs with a tail.
 LENGTHS = (1, 33, 2047, 4097, 9001)
+#: Offset and increment: aligned, not aligned, backwards.
+WAYS = ((0, 1), (1, 1), (0, -2))
 #: As stored: small, around tiles, rows and columns long enough to be split.
 MATRICES = ((3, 5), (33, 257), (129, 65), (5, 9001), (9001, 5))
 #: m, n, k: an element, an inner dimension of one, around small and large tiles.
@@ -46,12 +51,53 @@ PRODUCTS = ((1, 1, 1), (5, 5, 1), (33, 31, 65), (129, 127, 33))
 LAYOUTS = ("col", "row", "col@1", "step")
 
 
+#: The other routines on vectors, with scalars that leave nothing out.
+SCALARS: dict[str, dict[str, float]] = {
+    "dsdot": {},
+    "sdsdot": {"alpha": 0.7},
+    "asum": {},
+    "iamax": {},
+    "iamin": {},
+    "axpydot": {"alpha": 0.7},
+    "copy": {},
+    "axpby": {"alpha": 0.7, "beta": 1.3},
+    "swap": {},
+    "rot": {"c": 0.8, "s": 0.6},
+    "rotm": {"flag": -1, "h11": 0.7, "h21": -0.9, "h12": 1.1, "h22": 1.3},
+}
+SUMS = ("dsdot", "sdsdot", "asum", "iamax", "axpydot")
+
+
+def routines_of(dtype: str) -> list[str]:
+    """Those of them that take a type."""
+    return [name for name in SCALARS if dtype in ROUTINES[name].dtypes]
+
+
+def vectors(
+    routine: str, dtype: str, n: int, incs: tuple[int, ...] = (1,), offset: int = 0
+) -> Case:
+    """A case of one of them; the increments are those of its vectors in turn."""
+    incs = incs[: len(ROUTINES[routine].arguments)]
+    return vectors_case(routine, dtype, n, incs, offset=offset, scalars=SCALARS[routine])
+
+
+def rotations(dtype: str, counts: Iterable[int]) -> Iterator[Case]:
+    """Rotations made of so many numbers, some of which are scaled."""
+    for routine in ("rotg", "rotmg"):
+        if dtype in ROUTINES[routine].dtypes:
+            for count in counts:
+                yield numbers_case(routine, dtype, ((count,),), (1, -2), "positive")
+
+
 def few(dtype: str) -> Iterator[Case]:
     """Each kernel once, split among programs where it can be."""
     yield dot_case("dot", dtype, 9001)
     yield nrm2_case(dtype, 9001)
     yield scal_case(dtype, 4097)
     yield axpy_case(dtype, 4097)
+    for routine in routines_of(dtype):
+        yield vectors(routine, dtype, 9001 if ROUTINES[routine].family in SUMS else 4097)
+    yield from rotations(dtype, (129,))
     for trans in "NT":
         yield gemv_case(dtype, (33, 9001), trans, beta=0.5)
     for layout in ("col", "col@1"):
@@ -61,11 +107,16 @@ def few(dtype: str) -> Iterator[Case]:
 def every(dtype: str) -> Iterator[Case]:
     """The edges of everything."""
     for n in LENGTHS:
-        for offset, inc in ((0, 1), (1, 1), (0, -2)):
+        for offset, inc in WAYS:
             yield dot_case("dotc", dtype, n, (inc, 1), offset=offset)
             yield nrm2_case(dtype, n, inc, offset=offset)
             yield scal_case(dtype, n, inc, offset=offset)
             yield axpy_case(dtype, n, (1, inc), offset=offset)
+        for place, routine in enumerate(routines_of(dtype)):
+            # Each with one way to lie at a time: over all lengths, with every way.
+            offset, inc = WAYS[(place + n) % len(WAYS)]
+            yield vectors(routine, dtype, n, (inc, 1), offset=offset)
+    yield from rotations(dtype, (1, 33, 129))
     for sizes in MATRICES:
         for layout in LAYOUTS:
             yield gemv_case(dtype, sizes, "N", layout, beta=0.5)
@@ -128,7 +179,7 @@ class ExactLibrary:
             return array.read()
         if isinstance(array, View):
             return NumpyLibrary().view(array.buffer.read(), *array.place)
-        return memory.to_host(array).view(numpy_dtype(DTYPES[array.dtype]))
+        return memory.to_host(array).view(numpy_dtype(RESULTS[array.dtype]))
 
 
 def wrong_cases(cases: Iterable[Case]) -> Iterator[str]:

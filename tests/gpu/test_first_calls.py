@@ -32,16 +32,29 @@ FIRST_CALL = """
     start = time.perf_counter(); import cuda.core; core = time.perf_counter() - start
     import tileblas as tb
     x = torch.ones(1000, device="cuda"); a = torch.ones(64, 64, device="cuda")
-    v = x[:64]
+    y = torch.ones(1000, device="cuda"); v = x[:64]
     torch.cuda.synchronize()
     def seconds(function):
         start = time.perf_counter(); function(); torch.cuda.synchronize()
         return time.perf_counter() - start
     calls = {
         "dot": lambda: tb.dot(x, x),
+        "dsdot": lambda: tb.dsdot(x, x),
+        "sdsdot": lambda: tb.sdsdot(x, x, alpha=2),
         "nrm2": lambda: tb.nrm2(x),
+        "asum": lambda: tb.asum(x),
+        "iamax": lambda: tb.iamax(x),
+        "iamin": lambda: tb.iamin(x),
+        "copy": lambda: tb.copy(x, y),
         "axpy": lambda: tb.axpy(x, x),
+        "axpby": lambda: tb.axpby(x, y, alpha=2, beta=3),
         "scal": lambda: tb.scal(x, alpha=2),
+        "swap": lambda: tb.swap(x, y),
+        "rot": lambda: tb.rot(x, y, 0.6, 0.8),
+        "rotm": lambda: tb.rotm(x, y, (-1, 1, 0, 0, 1)),
+        "axpydot": lambda: tb.axpydot(x, x, x, y),
+        "rotg": lambda: tb.rotg(x, y),
+        "rotmg": lambda: tb.rotmg(x[0], x[1], x[2], x[3]),
         "gemv": lambda: tb.gemv(a, v),
         "gemm": lambda: tb.gemm(a, a),
     }

@@ -3,54 +3,53 @@
 from __future__ import annotations
 
 import math
+from itertools import cycle
 
 import numpy as np
 import pytest
 from libraries import Bare, CudaInterface, Cupy, DLPack, Footprint, Jax, Numba, Torch
-from samples import FORMS, GIVEN, Sample, shapes
+from samples import FORMS, GIVEN, Sample, shapes, typed
 
 import tileblas as tb
-from tileblas.routines.registry import ROUTINES
 
 each_form = pytest.mark.parametrize("form", FORMS, ids=str)
 each_given = pytest.mark.parametrize("form", GIVEN, ids=str)
 
-#: By level, sizes with an operand of 1 GiB in float32.
+#: By level, sizes with an operand of 1 GiB in float32; a batch of rotations, of 256 MiB each.
+ROTATIONS = (1 << 26,)
 BIG = {1: {"n": 1 << 28}, 2: {"m": 1 << 14, "n": 1 << 14}, 3: {"m": 1 << 14, "n": 8, "k": 1 << 14}}
-#: Bytes that a call may take beside its result: a sixteenth of the big operand.
+#: Bytes that a call may take beside its results: a sixteenth of the big operand.
 SMALL = 64 << 20
 
 
-@each_form
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex64"])
+@pytest.mark.parametrize(
+    ("form", "dtype"), typed("float16", "bfloat16", "float32", "complex64"), ids=str
+)
 def test_in_and_out(library, form, dtype):
     if dtype not in library.dtypes:
         pytest.skip(f"{library.name} has no {dtype}")
     sample = Sample(form, dtype)
     arrays = sample.put(library)
     found = sample.run(arrays)
-    sample.check(library.get(found))
-    if form.new or not library.mutable:
-        assert library.made(found)
-        inputs = set(arrays)
-    else:
-        assert found is arrays[sample.output]
-        inputs = arrays.keys() - {sample.output}
-    for name in inputs:
+    sample.check(found, library)
+    changed = set(form.given) if library.mutable else set()
+    for name, array in found.items():
+        assert array is arrays[name] if name in changed else library.made(array)
+    for name in arrays.keys() - changed:
         np.testing.assert_array_equal(library.get(arrays[name]), sample.values[name])
 
 
 @each_form
 def test_nothing_is_copied(library, form, gate):
-    spec = ROUTINES[form.routine]
-    wanted = shapes(form, BIG[spec.level])
+    sizes, batch = BIG[form.spec.level], () if form.spec.dims else ROTATIONS
+    wanted = shapes(form, sizes, batch)
     arrays = {name: library.blank(shape, "float32") for name, shape in wanted.items()}
-    scalars = {name: 2.0 if name == "alpha" else 0.0 for name in spec.scalars}
+    scalars = form.keywords()
     call = getattr(tb, form.routine)
     call(**arrays, **scalars)  # compiles the kernel, makes the workspace
-    allowed = SMALL
-    if not form.new and not library.mutable:  # the documented copy of an output
-        allowed += 4 * math.prod(wanted[spec.output_name])
+    allowed = SMALL + sum(form.made_bytes(sizes, batch).values())
+    if not library.mutable:  # the documented copies of outputs
+        allowed += sum(4 * math.prod(wanted[name]) for name in form.given)
     before = Footprint(library)
     with gate.held(library.handle()):  # so that nothing is done with, and freed, before it counts
         found = call(**arrays, **scalars)
@@ -62,14 +61,15 @@ def test_nothing_is_copied(library, form, gate):
 
 @each_form
 def test_mixed_libraries_on_one_device(form):
-    """The result is of the output's library, else of the first operand's."""
+    """A new result is of the first operand's library."""
     sample = Sample(form)
-    makers = dict(zip(sample.values, (Torch(), Cupy(), Numba()), strict=False))
+    makers = dict(zip(sample.values, cycle((Torch(), Cupy(), Numba()))))
     arrays = {name: makers[name].put(value) for name, value in sample.values.items()}
     found = sample.run(arrays)
-    owner = makers[next(iter(makers)) if form.new else sample.output]
-    assert owner.made(found) if form.new else found is arrays[sample.output]
-    sample.check(owner.get(found))
+    first = next(iter(makers.values()))
+    for name, array in found.items():
+        assert array is arrays[name] if name in form.given else first.made(array)
+    sample.check({name: makers.get(name, first).get(array) for name, array in found.items()})
 
 
 @each_form
@@ -77,10 +77,9 @@ def test_read_only_inputs(form):
     library = CudaInterface()
     sample = Sample(form)
     arrays = sample.put(library)
-    for name, array in arrays.items():
-        if form.new or name != sample.output:
-            arrays[name] = read_only(array)
-    sample.check(library.get(sample.run(arrays)))
+    for name in form.read:
+        arrays[name] = read_only(arrays[name])
+    sample.check(sample.run(arrays), library)
 
 
 @each_given
@@ -88,10 +87,10 @@ def test_a_read_only_output_is_refused_before_any_write(form):
     library = CudaInterface()
     sample = Sample(form)
     arrays = sample.put(library)
-    arrays[sample.output] = read_only(arrays[sample.output])
-    with pytest.raises(tb.BlasError, match="read-only") as refused:
-        sample.run(arrays)
-    assert refused.value.argument == sample.output
+    for output in form.given:
+        with pytest.raises(tb.BlasError, match="read-only") as refused:
+            sample.run(arrays | {output: read_only(arrays[output])})
+        assert refused.value.argument == output
     for name, array in arrays.items():
         np.testing.assert_array_equal(library.get(array), sample.values[name])
 
@@ -158,6 +157,24 @@ def test_lazy_bits_of_torch_in_level_1_and_2(torch):
     kept = x.clone()
     tb.scal(x.conj(), alpha=2 + 1j)  # conj(x) := alpha conj(x)
     assert torch.equal(x, (2 - 1j) * kept)
+    y = torch.zeros_like(x)
+    tb.copy(x.conj(), y)
+    assert torch.equal(y, x.conj().resolve_conj())
+    x, y = kept.clone(), 2 * kept
+    tb.swap(x.conj(), y)  # conj(x), y := y, conj(x)
+    assert torch.equal(x, 2 * kept.conj().resolve_conj())
+    assert torch.equal(y, kept.conj().resolve_conj())
+    assert tb.asum(x.conj()).item() == tb.asum(x).item()
+    with pytest.raises(tb.BlasError, match="lazily conjugated"):
+        tb.rotg(x.conj(), y)
+
+
+def test_places_are_indices_of_their_library(torch, cupy):
+    values = np.array([1, -3, 2, 3, 0.5], "float32")
+    for array in (torch.from_numpy(values).cuda(), cupy.asarray(values)):
+        largest, smallest = tb.iamax(array), tb.iamin(array)
+        assert (int(largest), int(smallest)) == (1, 4)
+        assert float(array[largest]) == -3
 
 
 def test_a_device_scalar_inside_the_output_is_refused(torch):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 from libraries import Bare, Torch
-from samples import FORMS, Sample, shapes
+from samples import FORMS, Sample, typed
 
 import tileblas as tb
-from tileblas.routines.registry import ROUTINES
 
 #: OpenBLAS issues 154 and 173: sums that lost parts, or read past the end.
 TALL = [(4194305, 2, "float64"), (4456448, 1, "float32"), (16777213, 3, "float32")]
@@ -85,32 +84,34 @@ def test_a_batched_output_of_more_than_2_31_elements(torch, batch):
 
 
 @pytest.mark.parametrize("batch", [65539, 262145])
-@pytest.mark.parametrize("form", FORMS, ids=str)
+@pytest.mark.parametrize("form", [form for form in FORMS if form.spec.dims], ids=str)
 def test_more_batch_members_than_a_grid_axis_holds(torch, form, batch):
     sample = Sample(form, sizes={"m": 4, "n": 5, "k": 3}, batch=(batch,))
     library = Torch()
-    sample.check(library.get(sample.run(sample.put(library))))
+    sample.check(sample.run(sample.put(library)), library)
 
 
-@pytest.mark.parametrize("form", FORMS, ids=str)
-def test_268435459_members_of_one_element(torch, form):
-    """A grid of more than 2^28 programs, where each member has one of its own."""
-    need(torch, 8)
-    batch = 268435459
-    wanted = shapes(form, dict.fromkeys("mnk", 1), (batch,))
-    pattern = torch.tensor([1.0, -2.0, 3.0, 0.0, 2.0], dtype=torch.float16, device="cuda")
-    base = pattern.repeat(batch // 5 + 1)[:batch]
-    arrays = {name: base.clone().view(shape) for name, shape in wanted.items()}
-    scalars = {"alpha": 2.0, "beta": 0.0 if form.new else 3.0}
-    scalars = {name: scalars[name] for name in ROUTINES[form.routine].scalars}
-    found = getattr(tb, form.routine)(**arrays, **scalars).view(-1)
-    alpha, beta = scalars.get("alpha", 1.0), scalars.get("beta", 0.0)
-    expected = {
-        "nrm2": lambda: base.abs(),
-        "scal": lambda: alpha * base,
-        "axpy": lambda: alpha * base + base,
-    }.get(form.routine, lambda: alpha * base * base + beta * base)()
-    assert torch.equal(found, expected)
+@pytest.mark.parametrize(("form", "dtype"), typed("float16", forms=FORMS), ids=str)
+def test_268435459_members_of_one_element(torch, form, dtype):
+    """A grid of more than 2^28 programs, where each member has one of its own.
+
+    The members repeat a few, of which the results are known.
+    """
+    need(torch, 26)
+    batch, sample, library = (
+        268435459,
+        Sample(form, dtype, dict.fromkeys("mnk", 1), batch=(5,)),
+        Torch(),
+    )
+
+    def many(few):
+        return few.repeat(batch // 5 + 1, *(1,) * (few.ndim - 1))[:batch]
+
+    arrays = {name: many(few) for name, few in sample.put(library).items()}
+    expected = sample.run(sample.put(library))
+    sample.check(expected, library)
+    for name, array in sample.run(arrays).items():
+        assert torch.equal(array, many(expected[name])), name
 
 
 def test_a_long_inner_dimension(torch):
@@ -135,6 +136,102 @@ def test_scal_of_more_than_2_31_elements(torch):
     assert (x[-1].item(), x[2**31].item(), x[2**31 - 1].item()) == (6, 10, 0)
 
 
+def test_sums_of_more_than_2_31_elements(torch):
+    need(torch, 5)
+    x = torch.zeros(2**31 + 3, dtype=torch.float16, device="cuda")
+    x[-1], x[2**31], x[2**31 - 1] = 3, -5, 4
+    assert tb.asum(x).item() == 12
+    assert tb.nrm2(x).item() == pytest.approx(50**0.5, rel=1e-3)
+
+
+def test_places_beyond_2_31(torch):
+    need(torch, 9)
+    x = torch.zeros(2**31 + 3, device="cuda")
+    x[7], x[2**31], x[2**31 + 1] = 3, -5, 5
+    assert tb.iamax(x).item() == 2**31
+    x.fill_(2)
+    x[7], x[2**31], x[2**31 + 1] = 3, -1, 1
+    assert tb.iamin(x).item() == 2**31
+
+
+def patterns(torch, dtype: str, arrays: int):
+    """Two vectors of more than 2^31 small integers, where there is memory for so many arrays."""
+    n, kind = 2**31 + 3, getattr(torch, dtype)
+    need(torch, arrays * n * kind.itemsize / 1e9)
+    few = (torch.arange(period, device="cuda").to(kind) for period in (7, 5))
+    return tuple(values.repeat(n // len(values) + 1)[:n] for values in few)
+
+
+each_size = pytest.mark.parametrize("dtype", ["float16", "float32"])
+
+
+@each_size
+def test_moves_of_more_than_2_31_elements(torch, dtype):
+    x, y = patterns(torch, dtype, 6)
+    of_x, of_y = torch.zeros_like(x), torch.zeros_like(y)
+    tb.copy(x, of_x)
+    tb.copy(y, of_y)
+    assert torch.equal(of_x, x)
+    assert torch.equal(of_y, y)
+    tb.swap(x, y)
+    assert torch.equal(x, of_y)
+    assert torch.equal(y, of_x)
+
+
+@each_size
+def test_axpby_of_more_than_2_31_elements(torch, dtype):
+    x, y = patterns(torch, dtype, 6)
+    wanted = 2 * x + 3 * y
+    assert torch.equal(tb.axpby(x, y, alpha=2, beta=3), wanted)
+
+
+@each_size
+def test_rotations_of_more_than_2_31_elements(torch, dtype):
+    x, y = patterns(torch, dtype, 7)
+    first, second = 0.5 * x - 2 * y, 0.5 * y + 2 * x
+    tb.rot(x, y, 0.5, -2)
+    assert torch.equal(x, first)
+    assert torch.equal(y, second)
+    tb.rotm(x, y, (-1, 0, 2, -1, 0))  # -y and 2 x
+    assert torch.equal(x, -second)
+    assert torch.equal(y, 2 * first)
+
+
+def test_axpydot_of_more_than_2_31_elements(torch):
+    w, v = patterns(torch, "float16", 6)
+    u = torch.zeros_like(w)
+    places = (0, 2**31 - 1, 2**31, 2**31 + 2)
+    for place in places:
+        u[place] = 1
+    z, r = tb.axpydot(w, v, u, alpha=2)
+    assert torch.equal(z, w - 2 * v)
+    assert r.item() == sum(place % 7 - 2 * (place % 5) for place in places)
+
+
+def test_more_than_2_31_rotations_from_their_numbers(torch):
+    need(torch, 62)
+    a, b = (torch.full((2**31 + 3,), value, device="cuda") for value in (3.0, 4.0))
+    a[2**31], b[2**31] = -8, 6
+    c, s, r, z = tb.rotg(a, b)
+    for place, wanted in ((0, (0.6, 0.8, 5)), (2**31, (0.8, -0.6, -10)), (-1, (0.6, 0.8, 5))):
+        assert [array[place].item() for array in (c, s, r)] == pytest.approx(wanted)
+    assert (z[2**31].item(), z[-1].item()) == pytest.approx((-0.6, 1 / 0.6))
+    assert (r[: 2**31] == r[0]).all()
+
+
+def test_modified_rotations_whose_params_pass_2_31(torch):
+    need(torch, 28)
+    n = 2**29 + 3
+    d1, d2, x1, y1 = (torch.full((n,), value, device="cuda") for value in (1.5, 0.5, 3.0, 4.0))
+    y1[-1] = 0
+    param = tb.rotmg(d1, d2, x1, y1)
+    assert param[-2].tolist() == pytest.approx((0, 0, -4 / 3, 4 / 9, 0))
+    assert (param[:-1] == param[0]).all()
+    assert param[-1, 0].item() == -2
+    assert (d1[:-1] == d1[0]).all()
+    assert (d1[-1].item(), x1[-1].item()) == (1.5, 3)
+
+
 def vector(torch, n: int, inc: int):
     """(operand, memory, values): small integers `inc` apart, backwards where it is negative."""
     step = abs(inc)
@@ -157,11 +254,19 @@ def test_increments_that_take_offsets_past_2_31(torch, n, inc, sign):
     torch.cuda.synchronize()
     read = torch.from_dlpack
     assert read(tb.dot(Bare(dense), x)).item() == (dense * values).sum().item()
+    sizes = values.abs()
+    assert read(tb.asum(x)).item() == sizes.sum().item()
+    assert read(tb.iamax(x)).item() == (sizes == sizes.max()).nonzero()[0].item()
     norm = read(tb.nrm2(x)).item()
     assert norm == pytest.approx((values.double() ** 2).sum().sqrt().item(), rel=1e-6)
     y = dense.clone()
     tb.axpy(x, y, alpha=2)
     assert torch.equal(y, 2 * values + dense)
+    other = dense.clone()
+    tb.swap(x, other)
+    assert torch.equal(other, values)
+    tb.swap(other, x)
+    assert torch.equal(other, dense)
     tb.axpy(dense, x, alpha=3)
     changed = 3 * dense + values
     tb.scal(x, alpha=-2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,6 @@ from libraries import Bare, CudaInterface, Footprint, Jax, Library
 from samples import FORMS, GIVEN, Form, Sample, shapes
 
 import tileblas as tb
-from tileblas.routines.registry import ROUTINES
 from tileblas.runtime.driver import LEGACY_STREAM, driver
 
 each_form = pytest.mark.parametrize("form", FORMS, ids=str)
@@ -24,6 +24,7 @@ FEW = 32 << 20
 SOME, MANY = 50_000, 8 << 20
 #: Sizes that leave a result of one element, at least, for each member.
 TINY = {"m": 1, "n": 3, "k": 2}
+UNIT = dict.fromkeys("mnk", 1)
 
 
 @each_form
@@ -62,29 +63,33 @@ def nothing_left(library: Library) -> Iterator[None]:
 
 def test_no_memory_for_a_result(library):
     """Of any routine; the error names the bytes, and afterwards the library works."""
-    unit = dict.fromkeys("mnk", 1)
     forms = [form for form in FORMS if form.new]
-    operands = {
-        form: {n: library.blank(s, "float32") for n, s in shapes(form, unit, (MANY,)).items()}
-        for form in forms
-    }
+    operands = {form: many(form, library) for form in forms}
     with nothing_left(library):
         for form in forms:
-            with pytest.raises(MemoryError, match=str(4 * MANY)):
+            first = form.made[0]
+            with pytest.raises(MemoryError, match=str(form.made_bytes(UNIT, (MANY,))[first])):
                 getattr(tb, form.routine)(**operands[form])
+    del operands
     for form in forms:
         sample = Sample(form)
-        sample.check(library.get(sample.run(sample.put(library))))
+        sample.check(sample.run(sample.put(library)), library)
 
 
-@each_given
+def many(form: Form, library: Library) -> dict[str, Any]:
+    """Operands of one element for each of many members of a batch."""
+    wanted = shapes(form, UNIT, (MANY,))
+    return {name: library.blank(shape, "float32") for name, shape in wanted.items()}
+
+
+@pytest.mark.parametrize("form", [form for form in GIVEN if not form.made], ids=str)
 def test_no_memory_is_needed_for_a_given_output(streamed, form):
     sample = Sample(form)
     sample.run(sample.put(streamed))
     arrays = sample.put(streamed)
     with nothing_left(streamed):
         found = sample.run(arrays)
-    sample.check(streamed.get(found))
+    sample.check(found, streamed)
 
 
 def test_no_memory_for_a_workspace_leaves_the_output(streamed):
@@ -97,18 +102,16 @@ def test_no_memory_for_a_workspace_leaves_the_output(streamed):
         sample.run(arrays)
     np.testing.assert_array_equal(streamed.get(arrays["y"]), sample.values["y"])
     with streamed.using(stream):
-        sample.check(streamed.get(sample.run(arrays)))
+        sample.check(sample.run(arrays), streamed)
 
 
 @each_given
 def test_no_memory_for_the_copy_of_an_output_that_cannot_change(jax, form):
     library = Jax()
-    unit = dict.fromkeys("mnk", 1)
-    arrays = {n: library.blank(s, "float32") for n, s in shapes(form, unit, (MANY,)).items()}
-    scalars = dict.fromkeys(ROUTINES[form.routine].scalars, 2.0)
+    arrays = many(form, library)
     with nothing_left(library), pytest.raises(MemoryError, match=str(4 * MANY)):
-        getattr(tb, form.routine)(**arrays, **scalars)
-    assert not library.get(arrays[ROUTINES[form.routine].output_name]).any()
+        getattr(tb, form.routine)(**arrays, **form.keywords())
+    assert not any(library.get(arrays[name]).any() for name in form.given)
 
 
 @pytest.mark.parametrize("kind", ["torch", "cupy", "bare"])

@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from samples import FORMS, Sample
+from samples import FORMS, Sample, typed
 
 import tileblas as tb
 from tileblas.arrays.ingest import ingest
@@ -49,8 +49,6 @@ def _by_columns(values: np.ndarray) -> np.ndarray:
 
 
 LAYOUTS = {"C": np.array, "F": _by_columns, "gaps": _gaps, "reversed": _reversed}
-each_form = pytest.mark.parametrize("form", FORMS, ids=str)
-each_dtype = pytest.mark.parametrize("dtype", DTYPES)
 each_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
 
 
@@ -59,19 +57,19 @@ def random(shape: tuple[int, ...], dtype: str = "float64") -> np.ndarray:
 
 
 @each_layout
-@each_dtype
-@each_form
+@pytest.mark.parametrize(("form", "dtype"), typed(*DTYPES), ids=str)
 def test_every_routine(form, dtype, layout, in_panels):
     sample = Sample(form, dtype)
     found = sample.run({name: layout(values) for name, values in sample.values.items()})
-    sample.check(np.asarray(found))
+    sample.check(found)
 
 
-@each_dtype
-@each_form
+@pytest.mark.parametrize(
+    ("form", "dtype"), [(form, dtype) for form in FORMS for dtype in form.spec.dtypes], ids=str
+)
 def test_small_arrays(form, dtype):
     sample = Sample(form, dtype, sizes={"m": 7, "n": 5, "k": 3})
-    sample.check(np.asarray(sample.run({n: v.copy() for n, v in sample.values.items()})))
+    sample.check(sample.run({n: v.copy() for n, v in sample.values.items()}))
 
 
 @pytest.mark.parametrize("trans_a", "NTC")

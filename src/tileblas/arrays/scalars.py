@@ -41,18 +41,35 @@ def numbers(spec: Spec, values: Sequence[Any]) -> tuple[Any, ...]:
 def unpacked(spec: Spec, param: Any) -> tuple[Any, ...]:
     """The numbers of the one sequence that stands for all scalars of a routine (rotm's param).
 
-    A sequence of numbers, or an array along one axis. TypeError for what is no sequence, BlasError
-    for one of another length.
+    A sequence of numbers, or an array along one axis, of which the elements stay where they are.
+    TypeError for what is no sequence, BlasError for one of another length.
     """
     try:
-        items = tuple(param)
+        items = _elements(param) if is_array(param) else tuple(param)
     except TypeError:
         what = f"must be a sequence of {len(spec.scalars)} numbers, got {type(param).__name__}"
         raise TypeError(_named(spec, spec.packed, what)) from None
     if len(items) != len(spec.scalars):
         message = f"has {len(items)} numbers; it is ({', '.join(spec.scalars)})"
-        raise BlasError(spec.name, spec.packed, message, spec.position(spec.packed))
+        raise _blas_error(spec, spec.packed, message)
     return items
+
+
+def _elements(array: Any) -> tuple[Any, ...]:
+    """The elements of an array with one axis: as its library views them, where it does.
+
+    Those of others on a device as Operands: to iterate over them might copy each to the host.
+    """
+    operand = ingest(array)
+    if operand.library in ("numpy", "torch", "cupy") or operand.dtype is None:
+        return tuple(array)
+    if len(operand.shape) != 1:
+        raise TypeError
+    step = operand.strides[0] * operand.dtype.itemsize
+    place = operand._replace(shape=(), strides=())
+    return tuple(
+        place._replace(pointer=operand.pointer + i * step) for i in range(operand.shape[0])
+    )
 
 
 _ONE, _ZERO = Scalar("one", 1.0), Scalar("zero", 0.0)
@@ -70,8 +87,8 @@ def parse(spec: Spec, name: str, value: Any, dtype: DType, device: int) -> Scala
             return _ONE
         if value == 0:
             return _zero(value)
-    elif is_array(value):
-        operand = _ingest(spec, name, value)
+    elif kind is Operand or is_array(value):
+        operand = value if kind is Operand else _ingest(spec, name, value)
         if operand.device != HOST:
             return _device_scalar(spec, name, operand, dtype, device)
         value = _element(spec, name, operand)
@@ -124,7 +141,7 @@ def _host_scalar(spec: Spec, name: str, value: Complex, dtype: DType) -> Scalar:
             raise TypeError(_named(spec, name, f"is complex, but the operands are {dtype}"))
     except OverflowError as error:
         message = f"is {value}, beyond every floating-point number"
-        raise BlasError(spec.name, name, message, spec.position(name)) from error
+        raise _blas_error(spec, name, message) from error
     if rounded == 0:
         return _zero(rounded.real) if kind == "real" else _ZERO
     return _ONE if rounded == 1 else Scalar(kind, rounded)
@@ -147,7 +164,7 @@ def _device_scalar(spec: Spec, name: str, operand: Operand, dtype: DType, device
         raise TypeError(_named(spec, name, f"on the device must be {allowed}, got {found}"))
     if operand.flags & (CONJ | NEG):
         message = "is a lazily conjugated or negated view; resolve it first"
-        raise BlasError(spec.name, name, message, spec.position(name))
+        raise _blas_error(spec, name, message)
     if operand.dtype.is_complex and name in spec.real_scalars:
         raise TypeError(_named(spec, name, f"is {operand.dtype}, but it has to be real"))
     kind = "complex_pointer" if operand.dtype.is_complex else "real_pointer"
@@ -155,4 +172,9 @@ def _device_scalar(spec: Spec, name: str, operand: Operand, dtype: DType, device
 
 
 def _named(spec: Spec, name: str, message: str) -> str:
-    return f"{spec.name}: argument {name!r} {message}"
+    return f"{spec.name}: argument {spec.passed_as(name)!r} {message}"
+
+
+def _blas_error(spec: Spec, name: str, message: str) -> BlasError:
+    argument = spec.passed_as(name)
+    return BlasError(spec.name, argument, message, spec.position(argument))

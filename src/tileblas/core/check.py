@@ -216,4 +216,5 @@ def check_scalar_aliasing(
 ) -> None:
     """A device scalar is no element of an output: kernels read it while they write."""
     if share_elements(output, scalar):
-        fail(spec, name, f"is an element of {arg.name!r}, the output; pass a copy of it")
+        message = f"is an element of {arg.name!r}, the output; pass a copy of it"
+        fail(spec, spec.passed_as(name), message)

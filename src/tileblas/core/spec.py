@@ -138,6 +138,10 @@ class Spec:
         """The names that a caller passes before options: arrays, then numbers."""
         return (*self.argument_names, *((self.packed,) if self.packed else self.scalars))
 
+    def passed_as(self, scalar: str) -> str:
+        """The argument of a caller that holds a scalar."""
+        return self.packed or scalar
+
     def operand(self, name: str) -> Arg:
         """The operand of that name."""
         return next(arg for arg in self.operands if arg.name == name)

@@ -66,34 +66,37 @@ def combine(
     COMPLEX: tl.constexpr, CONJ_X: tl.constexpr, NEGATE: tl.constexpr,
     ALPHA_KIND: tl.constexpr, BETA_KIND: tl.constexpr, POLICY: tl.constexpr,
 ):  # fmt: skip
-    """y := alpha op(x) + beta y on one block."""
+    """y := alpha op(x) + beta y on one block; 0 where neither term is there."""
+    COMPUTE: tl.constexpr = tile.compute_type(y.dtype)
     if COMPLEX:
+        re = tl.zeros(y_offset.shape, COMPUTE)
+        im = re
+        if BETA_KIND != "zero":
+            re, im = tile.load_pair(y, y_offset, y_mask, POLICY)
+            re, im = scaled_pair(beta, re, im, False, BETA_KIND)
         if ALPHA_KIND != "zero":
-            re, im = tile.load_pair(x, x_offset, x_mask, POLICY)
+            x_re, x_im = tile.load_pair(x, x_offset, x_mask, POLICY)
             if CONJ_X:
-                im = -im
-            re, im = scaled_pair(alpha, re, im, NEGATE, ALPHA_KIND)
-        if BETA_KIND != "zero":
-            y_re, y_im = tile.load_pair(y, y_offset, y_mask, POLICY)
-            y_re, y_im = scaled_pair(beta, y_re, y_im, False, BETA_KIND)
-            if ALPHA_KIND != "zero":
-                re += y_re
-                im += y_im
-            else:
-                re = y_re
-                im = y_im
+                x_im = -x_im
+            x_re, x_im = scaled_pair(alpha, x_re, x_im, NEGATE, ALPHA_KIND)
+            if BETA_KIND != "zero":
+                x_re += re
+                x_im += im
+            re = x_re
+            im = x_im
         tile.store_pair(y, y_offset, re, im, mask)
+    elif ALPHA_KIND == "zero" and BETA_KIND == "zero":
+        tile.store(y, y_offset, tl.zeros(y_offset.shape, COMPUTE), mask)
+    elif ALPHA_KIND == "zero":
+        old = tile.load(y, y_offset, y_mask, POLICY)
+        tile.store(y, y_offset, scaled(beta, old, y, False, BETA_KIND), mask)
     else:
-        if ALPHA_KIND != "zero":
-            value = scaled(alpha, tile.load(x, x_offset, x_mask, POLICY), y, NEGATE, ALPHA_KIND)
-        if BETA_KIND != "zero":
+        value = scaled(alpha, tile.load(x, x_offset, x_mask, POLICY), y, NEGATE, ALPHA_KIND)
+        if BETA_KIND == "zero":
+            tile.store(y, y_offset, value, mask)
+        else:
             old = scaled(beta, tile.load(y, y_offset, y_mask, POLICY), y, False, BETA_KIND)
-            if ALPHA_KIND == "zero":
-                value = old
-            else:
-                COMPUTE: tl.constexpr = tile.compute_type(y.dtype)
-                value = value.to(COMPUTE) + old.to(COMPUTE)
-        tile.store(y, y_offset, value, mask)
+            tile.store(y, y_offset, value.to(COMPUTE) + old.to(COMPUTE), mask)
 
 
 @triton.jit
