@@ -37,6 +37,10 @@ def test_work_comes_from_the_spec():
     flops, size = work(GEMM)
     assert flops == 2 * 40 * 30 * 50
     assert size == 4 * (40 * 50 + 50 * 30 + 40 * 30)  # beta = 0: c is written, not read
+    assert work(Case("iamax", (3000,), "complex64")) == (4 * 3000, 8 * 3000)
+    assert work(Case("copy", (3000,), "float64")) == (0, 8 * 2 * 3000)
+    assert work(Case("axpby", (3000,), "float64"))[1] == 8 * 3 * 3000  # y is read too
+    assert work(Case("axpydot", (3000,), "float32"))[1] == 4 * (4 * 3000 + 1)
 
 
 def test_a_row_has_times_rates_errors_and_the_rival(host_bench):
@@ -167,6 +171,9 @@ def test_a_matrix_times_a_vector_is_held_to_the_roof_of_reading(given_roofs):
     scal = Case("scal", (3000,), "float64")
     assert least_seconds(MATVEC, given_roofs) == work(MATVEC)[1] / given_roofs.read()
     assert least_seconds(scal, given_roofs) == work(scal)[1] / given_roofs.update()
+    for name in ("swap", "axpydot"):  # which returns a number, but writes a vector too
+        case = Case(name, (3000,), "float64")
+        assert least_seconds(case, given_roofs) == work(case)[1] / given_roofs.update()
 
 
 def test_without_roofs_there_is_no_share():
@@ -193,6 +200,7 @@ def test_why_there_is_no_gpu_is_told(monkeypatch):
     [
         ("dotc", (10_001,), ()),
         ("nrm2", (10_001,), ()),
+        ("asum", (10_001,), ()),
         ("gemv", (3, 10_001), ("N", "col")),
         ("gemv", (3, 10_001), ("C", "row")),
     ],
@@ -202,7 +210,7 @@ def test_the_reference_of_a_long_sum_is_made_of_pieces(
 ):
     def expected():
         problem = Problem(Case(routine, dims, dtype, *form), host_bench.place)
-        return problem._sampled()[1] if routine == "gemv" else problem._reduced()
+        return problem._sampled()["y"][1] if routine == "gemv" else problem._reduced()
 
     whole = expected()
     monkeypatch.setattr("tileblas.lab.problems._CHUNK", 999)
@@ -247,6 +255,95 @@ def test_a_routine_in_place_is_judged_by_what_it_found(host_bench):
     assert problem.accuracy(bound).good
     assert problem.accuracy(bound).good  # x has changed its sign since
     assert not problem.accuracy(Bound(lambda: None)).good
+
+
+def test_a_reference_in_pieces_adds_a_number_once(host_bench, monkeypatch):
+    problem = Problem(Case("sdsdot", (1001,), "float32"), host_bench.place)
+    monkeypatch.setattr("tileblas.lab.problems._CHUNK", 100)
+    x, y = (problem.operands[name].astype(np.float64) for name in "xy")
+    right = np.float32(0.5 + x @ y)
+    assert problem.accuracy(Bound(lambda: right)).good
+    assert not problem.accuracy(Bound(lambda: right * np.float32(1 + 1e-6))).good
+
+
+@pytest.mark.parametrize("chunk", [1 << 20, 100])
+@pytest.mark.parametrize(("routine", "pick"), [("iamax", np.argmax), ("iamin", np.argmin)])
+def test_a_place_is_the_first_and_exact(routine, pick, chunk, host_bench, monkeypatch):
+    monkeypatch.setattr("tileblas.lab.problems._CHUNK", chunk)
+    problem = Problem(Case(routine, (1001,), "float64"), host_bench.place)
+    x = problem.operands["x"]
+    first = pick(np.abs(x))
+    x[-1] = -x[first]  # as large, but later
+    accuracy = problem.accuracy(Bound(lambda: first))
+    assert (accuracy.good, accuracy.error) == (True, 0.0)
+    for wrong in (first + 1, 1000):
+        assert not problem.accuracy(Bound(lambda wrong=wrong: wrong)).good
+
+
+def _transformed(x, y, h11, h12, h21, h22):
+    x[:], y[:] = h11 * x + h12 * y, h21 * x + h22 * y
+
+
+@pytest.mark.parametrize(
+    ("routine", "right"),
+    [("swap", (0, 1, 1, 0)), ("rot", (0.6, 0.8, -0.8, 0.6)), ("rotm", (0.6, 0.8, -0.8, 0.6))],
+)
+def test_both_outputs_of_a_rotation_are_judged(routine, right, host_bench):
+    problem = Problem(Case(routine, (1001,), "float64"), host_bench.place)
+    x, y = (problem.operands[name] for name in "xy")
+    for wrong in range(4):
+        numbers = [value + 1e-3 * (i == wrong) for i, value in enumerate(right)]
+        assert not problem.accuracy(
+            Bound(lambda numbers=numbers: _transformed(x, y, *numbers))
+        ).good
+    for _ in range(2):
+        assert problem.accuracy(Bound(lambda: _transformed(x, y, *right))).good
+
+
+def test_both_outputs_of_axpydot_are_judged(host_bench, monkeypatch):
+    monkeypatch.setattr("tileblas.lab.problems._CHUNK", 100)
+    problem = Problem(Case("axpydot", (1001,), "float32"), host_bench.place)
+    w, v, u, z = (problem.operands[name] for name in "wvuz")
+    assert z is w
+
+    def call(alpha=0.5, error=0):
+        z[:] = w - np.float32(alpha) * v
+        return z.astype(np.float64) @ u.astype(np.float64) + error
+
+    assert problem.accuracy(Bound(call)).good
+    assert problem.accuracy(Bound(call)).good  # w has become another since
+    assert not problem.accuracy(Bound(lambda: call(0.501))).good
+    assert not problem.accuracy(Bound(lambda: call(error=1))).good
+
+
+def test_a_copy_is_exact(host_bench):
+    problem = Problem(Case("copy", (1001,), "float32"), host_bench.place)
+    x, y = (problem.operands[name] for name in "xy")
+    assert not problem.accuracy(Bound(lambda: np.multiply(x, 1 + 1e-7, out=y))).good
+    assert problem.accuracy(Bound(lambda: np.copyto(y, x))).error == 0
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        *(Case("asum", (3000,), dtype) for dtype in ("float16", "float64", "complex64")),
+        *(Case("iamax", (3000,), dtype) for dtype in ("bfloat16", "float32", "complex128")),
+        *(Case("rot", (3000,), dtype) for dtype in ("float16", "float64", "complex64")),
+        *(Case(name, (3000,), "complex64") for name in ("copy", "swap", "axpby", "axpydot")),
+        Case("iamin", (3000,), "float64"),
+        Case("rotm", (3000,), "float32"),
+        Case("dsdot", (3000,), "float32"),
+        Case("sdsdot", (3000,), "float32"),
+    ],
+    ids=str,
+)
+def test_every_routine_on_vectors_is_measured(case, host_bench):
+    row = measure(case, host_bench, STANDARD)
+    assert row.good
+    assert row.unit == "GB/s"
+    lacking = case.dtype in ("float16", "bfloat16") or case.routine in ("iamin", "dsdot", "sdsdot")
+    assert bool(row.rival) != lacking
+    assert lacking or row.rival_accuracy.good
 
 
 def test_the_rival_column_tells_of_a_stand_in(host_bench, monkeypatch):

@@ -13,7 +13,7 @@ from tileblas.lab import calls
 from tileblas.lab.cases import Case
 from tileblas.lab.places import HostPlace
 from tileblas.lab.problems import Problem
-from tileblas.lab.rivals import ALPHA, Bound
+from tileblas.lab.rival_calls import SCALARS, Bound
 from tileblas.lab.timing import Repeats
 from tileblas.routines.launch import Argument, Launch
 from tileblas.runtime.driver import LEGACY_STREAM
@@ -21,6 +21,7 @@ from tileblas.runtime.launch import Loaded, Packing, PreparedLaunch
 
 FEW = Repeats(passes=1, fewest=2, most=2)
 AXPY = Case("axpy", (1024,), "float32")
+ALPHA = SCALARS["axpy"]["alpha"]
 each_case = pytest.mark.parametrize("case", calls.CASES, ids=str)
 
 
@@ -57,7 +58,7 @@ def test_stages_are_those_of_the_call(case):
 def test_costs_are_paired_with_the_library_and_the_launch(fake_clock, monkeypatch):
     def named(name):
         def call():
-            problem.operands["y"] += np.float32(ALPHA["axpy"]) * problem.operands["x"]
+            problem.operands["y"] += np.float32(ALPHA) * problem.operands["x"]
 
         call.name = name
         return Bound(call)
@@ -153,7 +154,7 @@ def test_a_bare_launch_is_the_launch_of_the_call(shared, monkeypatch):
     bare = calls.bare_launch(problem)
     assert problem.accuracy(bare).good
     addresses = [problem.place.pointer(problem.operands[name]) for name in "xy"]
-    runner.launches[0](LEGACY_STREAM, None, *addresses, ALPHA["axpy"])
+    runner.launches[0](LEGACY_STREAM, None, *addresses, ALPHA)
     assert cuda.launches[0] == cuda.launches[1]
     assert cuda.launches[0][-1][3:5] == ([64, 128] if shared else [0, 0])
     runner.launches[0](LEGACY_STREAM, None, addresses[0], addresses[0], 7.0)

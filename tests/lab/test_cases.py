@@ -47,7 +47,19 @@ def test_lists_fit_the_specs(name):
 
 
 def test_every_routine_is_in_the_default_list():
-    assert {case.routine for case in listed("default")} == set(ROUTINES)
+    on_arrays = {name for name, spec in ROUTINES.items() if spec.dims}
+    assert {case.routine for case in listed("default")} == on_arrays
+
+
+def test_the_list_of_level_1_has_the_sizes_of_the_record():
+    recorded = [(1 << e,) for e in (10, 14, 16, 18, 20, 22, 24, 26)]
+    few = [(1 << e,) for e in (16, 20, 24)]
+    for name in ("nrm2", "asum", "iamax", "scal", "copy", "axpy", "swap", "rot"):
+        assert [case.dims for case in listed("level1", [name])] == recorded * 4
+    for name in ("axpby", "axpydot", "iamin"):
+        assert [case.dims for case in listed("level1", [name])] == few * 4
+    for name, sizes in (("dot", recorded), ("dotc", recorded), ("rotm", few)):
+        assert [case.dims for case in listed("level1", [name])] == sizes * 2
 
 
 def test_the_list_for_acceptance_holds_what_is_promised():
@@ -83,7 +95,7 @@ def test_the_baseline_has_the_matrices_as_stored():
 
 def test_the_baseline_has_the_vectors_of_the_record():
     sizes = [(1 << e,) for e in (10, 14, 16, 18, 20, 22, 24, 26)]
-    for routine in ("nrm2", "scal", "axpy"):
+    for routine in ("nrm2", "scal", "axpy", "asum", "iamax", "copy", "swap"):
         assert [case.dims for case in listed("baseline", [routine])] == sizes * 4
     assert {case.dtype for case in listed("baseline", ["dotc"])} == {"complex64", "complex128"}
 

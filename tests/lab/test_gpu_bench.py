@@ -16,9 +16,15 @@ DTYPES = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128"
 CASES = [
     *(
         Case(name, (100_003,), dtype)
-        for name in ("dot", "dotc", "nrm2", "scal", "axpy")
+        for name in ("dot", "dotc", "nrm2", "scal", "axpy", "axpby", "axpydot")
         for dtype in DTYPES
     ),
+    *(
+        Case(name, (100_003,), dtype)
+        for name in ("asum", "iamax", "iamin", "copy", "swap", "rot")
+        for dtype in DTYPES[2:]
+    ),
+    *(Case("rotm", (100_003,), dtype) for dtype in ("float32", "float64")),
     *(
         Case("gemv", dims, dtype, trans, layout)
         for dtype in DTYPES
@@ -59,6 +65,18 @@ def test_roofs_are_plausible(bench):
     assert 1e11 < bench.roofs.read() < 1e14
     assert 1e11 < bench.roofs.update() < 1e14
     assert bench.roofs.rate("float16") > bench.roofs.rate("float32") > 1e12
+
+
+def test_what_cublas_lacks_is_measured_alone(bench):
+    cases = [
+        Case("dsdot", (100_003,), "float32"),
+        Case("sdsdot", (100_003,), "float32"),
+        *(Case(name, (100_003,), "float16") for name in ("asum", "iamax", "copy", "rot", "rotm")),
+    ]
+    rows = list(run(cases, bench, Repeats(passes=1, fewest=2, most=2)))
+    wrong = [f"{row.case}: {row.problem or row.accuracy}" for row in rows if not row.good]
+    assert wrong == []
+    assert {row.rival for row in rows} == {""}
 
 
 @pytest.mark.parametrize("library", ["torch", "cupy"])

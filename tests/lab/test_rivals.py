@@ -6,15 +6,18 @@ import numpy as np
 import pytest
 
 from tileblas.core.dtypes import DTYPES, numpy_dtype
-from tileblas.lab import rivals
+from tileblas.lab import rival_cublas, rivals
 from tileblas.lab.cases import Case
 from tileblas.lab.places import HostPlace
 from tileblas.lab.problems import Problem
+from tileblas.lab.rival_calls import SCALARS
+from tileblas.routines.registry import ROUTINES
 
 VECTORS = [
     Case(name, (1001,), dtype)
-    for name in ("dot", "dotu", "dotc", "nrm2", "scal", "axpy")
-    for dtype in DTYPES
+    for name, spec in ROUTINES.items()
+    if spec.dims == "n"
+    for dtype in spec.dtypes
 ]
 MATVECS = [
     Case("gemv", (9, 14), dtype, trans, layout)
@@ -29,6 +32,7 @@ PRODUCTS = [
     for layout in ("col", "row")
 ]
 CASES = VECTORS + MATVECS + PRODUCTS
+HALVES = ("float16", "bfloat16")
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
 
 
@@ -36,7 +40,7 @@ each_case = pytest.mark.parametrize("case", CASES, ids=str)
 def test_scipy_is_right_or_has_no_such_routine(case):
     problem = Problem(case, HostPlace())
     bound = rivals.Scipy().bind(case, problem.operands)
-    if case.dtype in ("float16", "bfloat16"):
+    if case.dtype in HALVES or case.routine in ("iamin", "dsdot", "sdsdot"):
         assert bound is None
     else:
         assert problem.accuracy(bound).good
@@ -46,7 +50,9 @@ def test_scipy_writes_where_the_output_lies():
     for case in (
         Case("scal", (100,), "float64"),
         Case("scal", (100,), "complex64"),
+        Case("copy", (100,), "float32"),
         Case("axpy", (100,), "float64"),
+        Case("axpby", (100,), "complex64"),
         Case("gemv", (9, 14), "float64", "N", "row"),
         Case("gemv", (9, 14), "complex64", "T", "col"),
         Case("gemv", (9, 14), "complex64", "C", "row"),
@@ -55,6 +61,16 @@ def test_scipy_writes_where_the_output_lies():
         problem = Problem(case, HostPlace())
         returned = rivals.Scipy().bind(case, problem.operands).call()
         assert np.shares_memory(returned, problem.operands[problem.spec.output_name])
+    for case in (
+        Case("swap", (100,), "complex64"),
+        Case("rot", (100,), "float64"),
+        Case("rot", (100,), "complex64"),
+        Case("rotm", (100,), "float32"),
+    ):
+        problem = Problem(case, HostPlace())
+        returned = rivals.Scipy().bind(case, problem.operands).call()
+        for array, name in zip(returned, "xy", strict=True):
+            assert np.shares_memory(array, problem.operands[name])
 
 
 def test_a_gemv_that_blas_lacks_says_what_stands_in_for_it(cublas):
@@ -70,6 +86,36 @@ def test_a_gemv_that_blas_lacks_says_what_stands_in_for_it(cublas):
     assert notes(cublas, "float16", "N", "col") == stand_in
 
 
+def test_calls_that_blas_lacks_are_two_others_and_say_so(cublas):
+    for routine, stand_in in (("axpby", "scal, then axpy"), ("axpydot", "axpy, then dot")):
+        case = Case(routine, (100,), "complex64")
+        for rival in (cublas, rivals.Scipy()):
+            bound = rival.bind(case, Problem(case, HostPlace()).operands)
+            assert bound.note == stand_in
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "complex64"])
+@pytest.mark.parametrize("routine", ["axpby", "axpydot", "rot", "rotm", "swap"])
+def test_calls_again_and_again_leave_numbers_of_their_size(routine, dtype, cublas):
+    if dtype not in ROUTINES[routine].dtypes:
+        return
+    case = Case(routine, (100,), dtype)
+    rival = rivals.Scipy() if dtype != "float16" else cublas
+    bound = rival.bind(case, (problem := Problem(case, HostPlace())).operands)
+    if bound is None:
+        return
+    for _ in range(5000):
+        bound.call()
+    for array in problem.operands.values():
+        size = np.abs(array.astype(np.complex128)).mean()
+        assert 0.3 < size < 5000
+
+
+def test_numbers_are_in_the_order_of_the_spec():
+    for routine, numbers in SCALARS.items():
+        assert tuple(numbers) == ROUTINES[routine].scalars
+
+
 def test_scaling_again_and_again_neither_overflows_nor_vanishes():
     case = Case("scal", (100,), "float16")
     problem = Problem(case, HostPlace())
@@ -80,9 +126,10 @@ def test_scaling_again_and_again_neither_overflows_nor_vanishes():
     np.testing.assert_array_equal(problem.operands["x"], before)
 
 
-ROUTINES = ("dot", "dotu", "dotc", "nrm2", "scal", "axpy", "gemv", "gemm")
 TYPES = {"S": "float32", "D": "float64", "C": "complex64", "Z": "complex128"}
-NAMES = {code: name for name, code in rivals._CUDA_TYPE.items()}
+NAMES = {code: name for name, code in rival_cublas._CUDA_TYPE.items()}
+#: Of the Ex routines, half types take only these.
+TAKE_HALVES = ("dot", "dotu", "dotc", "nrm2", "scal", "axpy", "axpby", "axpydot", "gemv", "gemm")
 
 
 class HostCublas:
@@ -94,10 +141,8 @@ class HostCublas:
     def __getattr__(self, name):
         if name.endswith("Ex"):
             return getattr(self, f"_{name}")
-        if name in ("cublasScnrm2_v2", "cublasDznrm2_v2"):  # the first letter is the result's
-            return self._typed(TYPES[name[7].upper()], "nrm2")
-        if name in ("cublasCsscal_v2", "cublasZdscal_v2"):  # the second letter is alpha's
-            return self._typed(TYPES[name[6]], "scal")
+        if found := MIXED.get(name):
+            return self._typed(TYPES[found[0]], found[1])
         letter, routine = name[6], name[7:].removesuffix("_v2")  # cublasDgemm_v2
         if letter in TYPES and routine in ROUTINES:
             return self._typed(TYPES[letter], routine)
@@ -113,8 +158,12 @@ class HostCublas:
             return lambda handle, n, x, incx, y, incy, out: self.dot(
                 dtype, n, x, y, out, routine == "dotc"
             )
-        if routine == "nrm2":
-            return lambda handle, n, x, incx, out: self.nrm2(dtype, n, x, out)
+        if routine in ("nrm2", "asum", "iamax", "iamin"):
+            one = getattr(self, routine)
+            return lambda handle, n, x, incx, out: one(dtype, n, x, out)
+        if routine in ("copy", "swap", "rot", "rotm"):
+            one = getattr(self, routine)
+            return lambda handle, n, x, incx, y, incy, *numbers: one(dtype, n, x, y, *numbers)
         if routine == "scal":
             real = DTYPES[dtype].real
             return lambda handle, n, alpha, x, incx: self.scal(dtype, real, n, alpha, x)
@@ -183,6 +232,43 @@ class HostCublas:
         vector(DTYPES[dtype].real, 1, out)[0] = np.sqrt(np.sum(np.abs(x) ** 2))
         return 0
 
+    def asum(self, dtype, n, x, out):
+        x = vector(dtype, n, x).astype(wider(dtype))
+        vector(DTYPES[dtype].real, 1, out)[0] = np.sum(np.abs(x.real) + np.abs(x.imag))
+        return 0
+
+    def iamax(self, dtype, n, x, out, pick=np.argmax):
+        x = vector(dtype, n, x)
+        ctypes.c_int.from_address(out.value).value = pick(np.abs(x.real) + np.abs(x.imag)) + 1
+        return 0
+
+    def iamin(self, dtype, n, x, out):
+        return self.iamax(dtype, n, x, out, np.argmin)
+
+    def copy(self, dtype, n, x, y):
+        vector(dtype, n, y)[:] = vector(dtype, n, x)
+        return 0
+
+    def swap(self, dtype, n, x, y):
+        x, y = vector(dtype, n, x), vector(dtype, n, y)
+        x[:], y[:] = y.copy(), x.copy()
+        return 0
+
+    def rot(self, dtype, n, x, y, c, s):
+        c, s = (pointed(DTYPES[dtype].real, number) for number in (c, s))
+        return self._transform(dtype, n, x, y, c, -s, s, c)
+
+    def rotm(self, dtype, n, x, y, param):
+        flag, *h = np.frombuffer(param._obj, dtype)
+        assert flag == -1
+        return self._transform(dtype, n, x, y, *h)
+
+    def _transform(self, dtype, n, x, y, h11, h21, h12, h22):
+        x, y = vector(dtype, n, x), vector(dtype, n, y)
+        p, q = (z.astype(wider(dtype)) for z in (x, y))
+        x[:], y[:] = h11 * p + h12 * q, h21 * p + h22 * q
+        return 0
+
     def scal(self, dtype, scalar, n, alpha, x):
         x = vector(dtype, n, x)
         x[:] = (pointed(scalar, alpha) * x.astype(wider(dtype))).astype(x.dtype)
@@ -209,6 +295,21 @@ class HostCublas:
         b = op(matrix(dtype, (k, n) if tb == 0 else (n, k), b, ldb), tb)
         matrix(dtype, (m, n), c, ldc)[:] = a.astype(wider(dtype)) @ b.astype(wider(dtype))
         return 0
+
+
+#: Names with the letter of the result or of the numbers beside that of the vectors.
+MIXED = {
+    "cublasScnrm2_v2": ("C", "nrm2"),
+    "cublasDznrm2_v2": ("Z", "nrm2"),
+    "cublasScasum_v2": ("C", "asum"),
+    "cublasDzasum_v2": ("Z", "asum"),
+    "cublasCsscal_v2": ("C", "scal"),
+    "cublasZdscal_v2": ("Z", "scal"),
+    "cublasCsrot_v2": ("C", "rot"),
+    "cublasZdrot_v2": ("Z", "rot"),
+    **{f"cublasI{x.lower()}amax_v2": (x, "iamax") for x in TYPES},
+    **{f"cublasI{x.lower()}amin_v2": (x, "iamin") for x in TYPES},
+}
 
 
 def wider(dtype):
@@ -252,8 +353,8 @@ class HostDevice:
 @pytest.fixture
 def cublas(monkeypatch):
     library = HostCublas()
-    monkeypatch.setattr(rivals, "load_cublas", lambda: library)
-    monkeypatch.setattr(rivals, "Device", HostDevice)
+    monkeypatch.setattr(rival_cublas, "load_cublas", lambda: library)
+    monkeypatch.setattr(rival_cublas, "Device", HostDevice)
     return rivals.Cublas(HostPlace())
 
 
@@ -261,7 +362,11 @@ def cublas(monkeypatch):
 def test_cublas_gets_the_arguments_it_needs(cublas, case):
     problem = Problem(case, HostPlace())
     bound = cublas.bind(case, problem.operands)
-    assert problem.accuracy(bound).good
+    halves = case.dtype in HALVES and case.routine not in TAKE_HALVES
+    if halves or case.routine in ("dsdot", "sdsdot"):
+        assert bound is None
+    else:
+        assert problem.accuracy(bound).good
 
 
 def test_each_handle_gets_its_stream_before_its_workspace(cublas):

@@ -26,6 +26,12 @@ CASES = (
     Case("nrm2", (2000,), "complex64"),
     Case("scal", (2000,), "float64"),
     Case("axpy", (2000,), "bfloat16"),
+    Case("asum", (2000,), "complex64"),
+    Case("iamax", (2000,), "complex64"),
+    Case("copy", (2000,), "float32"),
+    Case("swap", (2000,), "float64"),
+    Case("rotm", (2000,), "float64"),
+    Case("axpydot", (2000,), "float32"),
     Case("gemv", (60, 50), "float64", "N", "col"),
     Case("gemm", (64, 63, 62), "float32", "TN", "row"),
 )
@@ -62,14 +68,16 @@ def test_the_reckoning_counts_what_is_sent(case, monkeypatch):
     problem = Problem(case, HostPlace())
     staged.reckoned(*staged.described(problem))
     (work,) = asked
-    arrays = problem.operands
-    sent = [array.nbytes for name, array in arrays.items() if not (name in "yc" and "b" in arrays)]
-    if case.routine == "gemv":  # beta = 0: y is not sent
-        sent = [arrays["a"].nbytes, arrays["x"].nbytes]
-    assert sorted(work.sent) == sorted(sent)
-    output = problem.spec.output_name
-    size = arrays[output].nbytes if output in arrays else problem.result_dtype.itemsize
-    assert work.received == size
+    spec, arrays = problem.spec, problem.operands
+    unread = spec.output_name if "beta" in spec.scalars else ""  # beta = 0
+    read = [arg.name for arg in spec.arguments if arg.is_read and arg.name != unread]
+    assert sorted(work.sent) == sorted(arrays[name].nbytes for name in read)
+    written = [spec.operands[index] for index in spec.outputs]
+    sizes = [
+        arrays[arg.name].nbytes if arg.name in arrays else arg.dtype(problem.dtype).itemsize
+        for arg in written
+    ]
+    assert work.received == sum(sizes)
     assert work.routine == ROUTINES[case.routine].family
 
 
@@ -158,7 +166,8 @@ def test_the_tables_show_times_and_ratios():
 
 def test_the_list_holds_every_family():
     listed = cases.listed(staged.LIST)
-    assert {case.routine for case in listed} == {"dot", "nrm2", "scal", "axpy", "gemv", "gemm"}
+    vectors = {"dot", "nrm2", "asum", "scal", "copy", "axpy", "swap"}
+    assert {case.routine for case in listed} == vectors | {"gemv", "gemm"}
     sizes = [math.prod(case.dims) for case in listed if case.routine == "gemm"]
     assert sizes == sorted(set(sizes)) * 2
 

@@ -10,13 +10,13 @@ import tileblas as tb
 from tileblas.check import grids, parameters, runner
 from tileblas.check.cases import (
     MATRIX_LAYOUTS,
-    axpy_case,
-    dot_case,
     gemm_case,
     gemv_case,
     nrm2_case,
+    numbers_case,
     scal_case,
     vector,
+    vectors_case,
 )
 from tileblas.check.data import filled
 from tileblas.check.guards import GUARD, POISONS, Guarded, Layout, NumpyLibrary, poisoned
@@ -259,113 +259,6 @@ def test_increments_are_strides(inc):
     assert operand.array.strides == (8 * inc,)
 
 
-# ---- whole cases --------------------------------------------------------------------------------
-
-BROKEN = {
-    "reads padding": lambda a, b, c: np.matmul(a, b, out=c) + 0 * c.base.sum(),
-    "not beta": lambda a, b, c: c.__setitem__(..., a @ b),
-    "NaN": lambda a, b, c: c.fill(np.nan),
-    "writes input": lambda a, b, c: (c.__setitem__(..., a @ b + c), a.fill(0)),
-    "writes beyond": lambda a, b, c: (c.__setitem__(..., a @ b + c), c.base.fill(0)),
-    "does nothing": lambda a, b, c: None,
-}
-
-
-@pytest.mark.parametrize("fault", BROKEN)
-def test_a_broken_gemm_fails_its_case(monkeypatch, fault):
-    def gemm(a, b, c, **_):
-        BROKEN[fault](a, b, c)
-        return c
-
-    monkeypatch.setattr(tb, "gemm", gemm)
-    case = gemm_case("float64", (5, 6, 7), "NN", "row+7", 1, 1)
-    assert not runner.check_case(case).passed
-
-
-def zero_is_dropped(x, alpha):
-    x[...] = alpha * x if alpha else 0
-    return x
-
-
-def plain_norm(x):
-    """What squares without scaling give."""
-    with np.errstate(all="ignore"):
-        return np.sqrt((x * x).sum(dtype=x.dtype))
-
-
-def adds_a_product_of_nothing(a, x, y, alpha, beta, trans):
-    y[...] = alpha * (a @ x) + beta * y
-    return y
-
-
-@pytest.mark.parametrize(
-    ("routine", "broken", "case"),
-    [
-        ("scal", zero_is_dropped, scal_case("float64", 9, alpha=0, fill="special")),
-        ("scal", lambda x, alpha: x, scal_case("float64", 9)),
-        ("nrm2", plain_norm, nrm2_case("float32", 65, fill="small:safmax")),
-        ("nrm2", plain_norm, nrm2_case("float64", 4, fill="2safmin:2safmin")),
-        ("nrm2", plain_norm, nrm2_case("float16", 4, fill="1/ulp:1/ulp")),
-        (
-            "gemv",
-            adds_a_product_of_nothing,
-            gemv_case("float64", (5, 4), fill=("random",) * 2 + ("nan",)),
-        ),
-        ("gemv", adds_a_product_of_nothing, gemv_case("float64", (4, 4), "T", beta=1)),
-    ],
-)
-def test_broken_routines_fail_their_cases(monkeypatch, routine, broken, case):
-    monkeypatch.setattr(tb, routine, broken)
-    with np.errstate(all="ignore"):
-        assert not runner.check_case(case).passed
-
-
-def test_a_result_that_depends_on_the_poison_fails(monkeypatch):
-    """A read of padding that is multiplied by 0 shows as NaN under two of three poisons."""
-
-    def axpy(x, y, alpha):
-        y += alpha * x + 0 * x.base.view(y.dtype)[GUARD - 1]
-        return y
-
-    monkeypatch.setattr(tb, "axpy", axpy)
-    case = axpy_case("float64", 5)
-    assert runner.check_case(case, poisons=("finite",)).passed
-    assert not runner.check_case(case).passed
-
-
-def test_another_array_than_the_given_output_fails(monkeypatch):
-    monkeypatch.setattr(tb, "axpy", lambda x, y, alpha: (y.__iadd__(alpha * x)).copy())
-    assert "not returned" in runner.check_case(axpy_case("float64", 5)).message
-
-
-def test_another_result_type_fails(monkeypatch):
-    monkeypatch.setattr(
-        tb, "dot", lambda x, y: np.float64(np.dot(x.astype(float), y.astype(float)))
-    )
-    assert "float64" in runner.check_case(dot_case("dot", "float32", 5)).message
-
-
-def test_a_call_that_raises_fails_its_case(monkeypatch):
-    monkeypatch.setattr(tb, "dot", lambda x, y: 1 / 0)
-    verdict = runner.check_case(dot_case("dot", "float32", 5))
-    assert not verdict.passed
-    assert "ZeroDivisionError" in verdict.message
-
-
-def test_names_of_families_and_of_routines():
-    assert runner.expanded(["dot", "gemm"]) == ["dot", "dotc", "dotu", "gemm"]
-    assert runner.expanded(["dotc"]) == ["dotc"]
-    with pytest.raises(ValueError, match=r"'trsm'.*gemm"):
-        runner.expanded(["trsm"])
-
-
-def test_a_report_names_the_first_failures(monkeypatch, cpu):
-    monkeypatch.setattr(tb, "axpy", lambda x, y, alpha: y)
-    report = runner.run(["axpy"], "cpu", grid="netlib")
-    assert not report.passed
-    assert report.rows[0].failures[0].startswith("haxpy-1-inc1,1-alpha0.7")
-
-
 # ---- grids --------------------------------------------------------------------------------------
 
 
@@ -376,8 +269,9 @@ def test_netlibs_grids_are_complete(routine, calls, dtype):
 
 
 @pytest.mark.parametrize("name", ["interpret", "reduced"])
-@pytest.mark.parametrize("routine", ROUTINES)
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("routine", "dtype"), [(r, dtype) for r, spec in ROUTINES.items() for dtype in spec.dtypes]
+)
 def test_ids_are_unique_and_seeds_follow_from_them(name, routine, dtype):
     cases = list(grids.grid(routine, dtype, name))
     assert len({case.id for case in cases}) == len(cases)
@@ -428,6 +322,10 @@ def test_an_id_reads_like_blas():
     assert case.id == "sgemv-T-3x5-row-inc1,-2-alpha0.7-beta0.9"
     assert nrm2_case("complex64", 4, 0, fill="0:inf").id == "cnrm2-4-inc0-0:inf"
     assert scal_case("float16", 4, -1, 2, (3,)).id == "hscal-3*4-inc-1-alpha2"
+    case = vectors_case("axpydot", "float32", 4, (1, 2), ((3,), ()), scalars={"alpha": 2}, new=True)
+    assert case.id == "saxpydot-3,1,1*4-inc1,2,2-alpha2-new"
+    case = numbers_case("rotg", "complex64", ((2, 3), (3,)), (2,), ("wide", "=1"))
+    assert case.id == "crotg-2x3,3-inc2,2-wide/=1"
 
 
 def test_an_unknown_grid_is_refused():
@@ -445,3 +343,21 @@ def test_count_is_what_run_does(cpu):
     )
     assert {row.routine for row in report.rows} == {"dot", "dotc", "dotu"}
     assert report.passed
+
+
+def test_names_of_routines_families_and_levels():
+    assert runner.expanded(["dot", "gemm"]) == ["dot", "dotc", "dotu", "gemm"]
+    assert runner.expanded(["dotc"]) == ["dotc"]
+    assert runner.expanded(["dot", "dotu"]) == ["dot", "dotc", "dotu"]
+    assert runner.expanded(["iamax"]) == ["iamax", "iamin"]
+    assert runner.expanded(["level3", "level2"]) == ["gemm", "gemv"]
+    assert {"rotmg", "dsdot", "swap"} < set(runner.expanded(["level1"]))
+    with pytest.raises(ValueError, match=r"'trsm'.*gemm.*level1"):
+        runner.expanded(["trsm"])
+
+
+def test_a_report_names_the_first_failures(monkeypatch, cpu):
+    monkeypatch.setattr(tb, "axpy", lambda x, y, alpha: y)
+    report = runner.run(["axpy"], "cpu", grid="netlib")
+    assert not report.passed
+    assert report.rows[0].failures[0].startswith("haxpy-1-inc1,1-alpha0.7")

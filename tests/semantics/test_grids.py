@@ -5,8 +5,8 @@ import pytest
 from tileblas import settings
 from tileblas.check import grids, runner
 from tileblas.check.guards import POISONS, CupyLibrary, TorchLibrary
-from tileblas.check.refusals import REFUSALS, refused
-from tileblas.core.dtypes import DTYPES
+from tileblas.check.refusals import REFUSALS
+from tileblas.check.wrong_calls import refused
 from tileblas.routines.registry import ROUTINES, families
 
 each_row = pytest.mark.parametrize(
@@ -31,14 +31,15 @@ def failures(cases, library=None, every_poison=True):
 def test_every_case_of_the_backends_grid(backend, routine, dtype):
     name = runner.GRIDS[backend]
     cases = list(grids.grid(routine, dtype, name))
-    assert len(cases) > 40
+    assert len(cases) > (20 if routine == "rotmg" else 40)  # which takes long in the interpreter
     assert failures(cases, every_poison=backend != "interpret") == []
 
 
-@pytest.mark.parametrize("routine", ["nrm2", "scal", "gemv", "gemm"])
+@pytest.mark.parametrize("routine", ROUTINES)
 def test_netlibs_whole_grid(cpu, routine):
     """17496 calls of gemm; `tileblas check --grid netlib` runs them for every dtype."""
-    assert failures(grids.grid(routine, "float64", "netlib"), every_poison=False) == []
+    dtype = "float64" if "float64" in ROUTINES[routine].dtypes else "float32"
+    assert failures(grids.grid(routine, dtype, "netlib"), every_poison=False) == []
 
 
 @pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.id)
@@ -64,6 +65,7 @@ def test_a_run_reports_a_row_for_each_routine_and_dtype(cpu):
     report = runner.run(families(), "cpu", grid="interpret")
     assert report.passed, [line for row in report.rows for line in row.failures]
     rows = [(row.routine, row.dtype) for row in report.rows]
-    assert rows == [(name, dtype) for name in ROUTINES for dtype in (*DTYPES, "")]
+    assert set(rows) == {(n, d) for n, spec in ROUTINES.items() for d in (*spec.dtypes, "")}
+    assert len(rows) == len(set(rows))
     assert all(row.cases and row.seconds > 0 and row.worst <= 1 for row in report.rows)
     assert settings.chosen_backend() == "cpu"

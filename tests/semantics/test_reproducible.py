@@ -85,6 +85,38 @@ def test_scal_100_times(backend, dtype):
     assert len({tb.scal(x.copy(), alpha=0.3).tobytes() for _ in range(runs(backend))}) == 1
 
 
+def level1_calls(dtype):
+    """Calls of the other routines of level 1 by name, on vectors that programs or threads share."""
+    x, y = random(5003, dtype, 1), random(5003, dtype, 2)
+    calls = {
+        "asum": lambda: (tb.asum(x), tb.asum(x[::-2])),
+        "iamax": lambda: (tb.iamax(x), tb.iamin(x), tb.iamax(x[::-2])),
+        "copy": lambda: (tb.copy(x, y.copy()),),
+        "axpby": lambda: (tb.axpby(x, y.copy(), alpha=0.3, beta=0.7),),
+        "swap": lambda: tb.swap(x.copy(), y.copy()),
+        "rot": lambda: tb.rot(x.copy(), y.copy(), 0.6, 0.8),
+        "axpydot": lambda: tb.axpydot(x, y, x[::-1], alpha=0.3),
+    }
+    if not DTYPES[dtype].is_complex:
+        calls["rotm"] = lambda: tb.rotm(x.copy(), y.copy(), (-1, 0.3, 0.7, -0.9, 1.1))
+    if dtype == "float32":
+        calls["dsdot"] = lambda: (tb.dsdot(x, y), tb.sdsdot(x, y, alpha=0.1))
+    if DTYPES[dtype].itemsize > 2:
+        calls["rotg"] = lambda: tuple(v for v in tb.rotg(x[:300], y[:300]) if v is not None)
+    if dtype in ("float32", "float64"):
+        numbers = [abs(v[:300]) for v in (x, y)]
+        calls["rotmg"] = lambda: (tb.rotmg(*(v.copy() for v in (*numbers, x[:300])), y[:300]),)
+    return calls
+
+
+@each_dtype
+def test_level_1_100_times(backend, dtype):
+    for name, call in level1_calls(dtype).items():
+        count = 2 if name == "rotmg" and backend == "interpret" else runs(backend)
+        seen = {b"".join(v.tobytes() for v in call()) for _ in range(count)}
+        assert len(seen) == 1, name
+
+
 @each_dtype
 @pytest.mark.parametrize("trans", ["N", "T"])
 def test_gemv_100_times_with_other_work_between(backend, dtype, trans):

@@ -127,15 +127,6 @@ def nrm2(x: Vector) -> float:
     return function(f"{name}nrm2", x.dtype.real)(_int(x.n), _at(x.base), _int(x.step))
 
 
-def asum(x: Vector) -> float:
-    """sum |re x_i| + |im x_i|."""
-    if x.inc == 0 and x.n > 1:
-        return x.n * asum(x._replace(n=1))
-    letters = x.dtype.letter
-    name = f"s{letters}" if letters == "c" else f"d{letters}" if letters == "z" else letters
-    return function(f"{name}asum", x.dtype.real)(_int(x.n), _at(x.base), _int(x.step))
-
-
 def scal(alpha: complex, x: Vector) -> None:
     """x := alpha x; a real-typed alpha on complex vectors runs on their components."""
     if x.dtype.is_complex and not isinstance(alpha, complex):

@@ -93,18 +93,6 @@ def _nrm2(problem: Problem, addresses: Sequence[int]) -> None:
     buffers.store(out.dtype, numpy_view(addresses[1], out.dtype, (), ()), norm)
 
 
-def _asum(problem: Problem, addresses: Sequence[int]) -> None:
-    """out := sum |re| + |im|."""
-    (x,), (n,) = problem.inputs, problem.dims
-    buffers.refuse_vector_copies(problem)
-    total = sum(
-        blas.asum(buffers.vector(x, addresses[0], start, count))
-        for start, count in blas.chunks(n, buffers.needs_buffer(x))
-    )
-    out = problem.output
-    buffers.store(out.dtype, numpy_view(addresses[1], out.dtype, (), ()), total)
-
-
 def _scal(problem: Problem, addresses: Sequence[int], alpha: complex) -> None:
     """x := alpha x."""
     x = problem.output
@@ -218,7 +206,7 @@ _MEMBER: dict[str, Callable[..., None]] = {
     "dsdot": vectors.wide_dot,
     "sdsdot": vectors.wide_dot,
     "nrm2": _nrm2,
-    "asum": _asum,
+    "asum": vectors.asum,
     "iamax": vectors.place,
     "iamin": vectors.place,
     "scal": _scal,

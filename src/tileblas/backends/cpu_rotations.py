@@ -20,7 +20,11 @@ def rotg(problem: Problem, operands: Mapping[str, Operand]) -> None:
     wide = "complex128" if problem.is_complex else "float64"
     a, b = (arrays[name].astype(wide) for name in "ab")
     with np.errstate(all="ignore"):
-        for name, values in (_rotate_complex if problem.is_complex else _rotate)(a, b).items():
+        if problem.is_complex:
+            found = _rotate_complex(a, b)
+        else:
+            found = _rotate(a, b, arrays["c"].dtype)
+        for name, values in found.items():
             arrays[name][...] = values
 
 
@@ -37,7 +41,7 @@ def _power_of_two(size: np.ndarray) -> np.ndarray:
     return np.ldexp(0.5, np.frexp(bounded)[1])
 
 
-def _rotate(a: np.ndarray, b: np.ndarray) -> dict[str, np.ndarray]:
+def _rotate(a: np.ndarray, b: np.ndarray, dtype: np.dtype) -> dict[str, np.ndarray]:
     size_a, size_b = np.abs(a), np.abs(b)
     scale = _power_of_two(np.maximum(size_a, size_b))
     x, y = a / scale, b / scale
@@ -47,7 +51,7 @@ def _rotate(a: np.ndarray, b: np.ndarray) -> dict[str, np.ndarray]:
     c = np.where(a_is_all, 1.0, np.where(b_is_all, 0.0, x / h))
     s = np.where(a_is_all, 0.0, np.where(b_is_all, 1.0, y / h))
     r = np.where(a_is_all, a, np.where(b_is_all, b, h * scale))
-    z = np.where(size_a > size_b, s, np.where(c != 0, 1 / c, 1.0))
+    z = np.where(size_a > size_b, s, np.where(c.astype(dtype) != 0, 1 / c, 1.0))
     return {"c": c, "s": s, "r": r, "z": np.where(a_is_all, 0.0, z)}
 
 

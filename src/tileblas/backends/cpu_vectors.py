@@ -43,11 +43,23 @@ def _scaled(values: np.ndarray, factor: complex) -> np.ndarray:
 def wide_dot(problem: Problem, addresses: Sequence[int], alpha: float = 0.0) -> None:
     """out := alpha + sum x y of float32, in float64: dsdot and sdsdot."""
     total = 0.0
-    for _, (x, y) in _parts(problem, addresses, 0, 1):
-        total += float(np.dot(x.astype(np.float64), y.astype(np.float64)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _, (x, y) in _parts(problem, addresses, 0, 1):
+            total += float(np.dot(x.astype(np.float64), y.astype(np.float64)))
     out = problem.output
     value = alpha + (-total if problem.negate else total)
     buffers.store(out.dtype, numpy_view(addresses[2], out.dtype, (), ()), value)
+
+
+def asum(problem: Problem, addresses: Sequence[int]) -> None:
+    """out := sum |re| + |im|. The bits of OpenBLAS's sum depend on the address of x."""
+    buffers.refuse_vector_copies(problem)
+    (x,), out = problem.inputs, problem.output
+    total = 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _, (stored,) in _parts(problem, addresses, 0):
+            total += float(_size(buffers.load(x.dtype, stored)).sum())
+    buffers.store(out.dtype, numpy_view(addresses[1], out.dtype, (), ()), total)
 
 
 def place(problem: Problem, addresses: Sequence[int]) -> None:

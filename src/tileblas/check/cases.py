@@ -1,18 +1,20 @@
 """A `Case` is one call as data: operands with shapes, layouts and fills, scalars and options.
 
-`dot_case`, `nrm2_case`, `scal_case`, `axpy_case`, `gemv_case` and `gemm_case` build cases with ids
-that read like BLAS, such as `zgemm-NC-3x5x9-col+1-alpha0-beta1`, and say in one place what the
-words of an id mean.
+`vectors_case` and `numbers_case` (for which `dot_case` and others are shorter), `gemv_case` and
+`gemm_case` build cases with ids that read like BLAS, such as `zgemm-NC-3x5x9-col+1-alpha0-beta1`,
+and say in one place what the words of an id mean.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tileblas.check.guards import Layout
 from tileblas.core.dtypes import DTYPES
+from tileblas.core.spec import Arg
+from tileblas.routines.registry import ROUTINES
 
 Scalar = int | float | complex
 
@@ -39,6 +41,8 @@ MATRIX_LAYOUTS = {
 }
 #: Those that no output may have.
 INPUT_ONLY = ("same-rows", "same-columns", "same-batch")
+#: Routines that round whole numbers too: roots and quotients.
+_ROUNDING = ("nrm2", "rotg", "rotmg")
 
 
 @dataclass(frozen=True)
@@ -56,15 +60,14 @@ class Plan:
 class Case:
     """One call of one routine. `id` names it, and seeds its random values.
 
-    `dtype` is that of the inputs, `out` that of the result. `exact`: the values make every sum
-    exact. `form` says how scalars are passed: "number", "numpy" (a NumPy scalar), or "array" (0-d,
-    of the operands' type) and "compute" (0-d, of the compute type) in the library of the operands.
+    `dtype` is that of the inputs. `exact`: the values make every sum exact. `form` says how scalars
+    are passed: "number", "numpy" (a NumPy scalar), or "array" (0-d, of the operands' type) and
+    "compute" (0-d, of the compute type) in the library of the operands.
     """
 
     id: str
     routine: str
     dtype: str
-    out: str
     plans: tuple[Plan, ...]
     scalars: tuple[tuple[str, Scalar], ...] = ()
     options: tuple[tuple[str, str], ...] = ()
@@ -74,6 +77,11 @@ class Case:
     @property
     def seed(self) -> int:
         return zlib.crc32(self.id.encode())
+
+    def result_dtype(self, output: Arg) -> str:
+        """The element type of one of the outputs, given or new."""
+        given = (plan.dtype for plan in self.plans if plan.name == output.name)
+        return next(given, output.dtype(DTYPES[self.dtype]).name)
 
     @property
     def has_negative_strides(self) -> bool:
@@ -92,6 +100,71 @@ def vector(inc: int, offset: int = 0, order: str = "C") -> Layout:
     )
 
 
+def vectors_case(
+    routine: str,
+    dtype: str,
+    n: int,
+    incs: Sequence[int] = (),
+    batches: Sequence[Sequence[int]] = (),
+    fill: str | Sequence[str] = "random",
+    offset: int = 0,
+    scalars: dict[str, Scalar] | None = None,
+    form: str = "number",
+    order: str = "C",
+    new: bool = False,
+    same: bool = False,
+) -> Case:
+    """A routine of vectors, or of stacks of them in the `order` of a Layout.
+
+    Increments, batches and fills are those of its operands in turn, the last is that of all the
+    others. An output that need not be given is not where it is to be `new`. With `same`, inputs
+    repeat one member along the first axis of the batch.
+    """
+    arguments = [arg for arg in ROUTINES[routine].arguments if not (new and arg.optional)]
+    names = [arg.name for arg in arguments]
+    incs = _one_each(incs or (1,), names)
+    batches = _one_each(batches or ((),), names)
+    fills = _one_each((fill,) if isinstance(fill, str) else fill, names)
+    layouts = [vector(inc, offset, order) for inc in incs]
+    if same:
+        layouts = [
+            lay if arg.is_output else replace(lay, zero=(*lay.zero, 0))
+            for arg, lay in zip(arguments, layouts, strict=True)
+        ]
+    plans = tuple(
+        Plan(name, (*batch, n), lay, own, dtype)
+        for name, batch, lay, own in zip(names, batches, layouts, fills, strict=True)
+    )
+    words = [_size_word(n, batches), f"inc{','.join(map(str, incs))}", _offset_word(offset)]
+    words += ["" if order == "C" else order, "same" if same else ""]
+    words += [_scalar_word(name, value) for name, value in (scalars or {}).items()]
+    return _case(routine, dtype, [*words, "new" if new else ""], plans, fills, scalars, form=form)
+
+
+def numbers_case(
+    routine: str,
+    dtype: str,
+    batches: Sequence[Sequence[int]] = (),
+    incs: Sequence[int] = (),
+    fill: str | Sequence[str] = "random",
+    offset: int = 0,
+) -> Case:
+    """A routine of numbers, or of arrays of them (rotg, rotmg); `incs` are those of last axes."""
+    names = ROUTINES[routine].argument_names
+    incs = _one_each(incs or (1,), names)
+    batches = _one_each(batches or ((),), names)
+    fills = _one_each((fill,) if isinstance(fill, str) else fill, names)
+    plans = tuple(
+        Plan(name, tuple(batch), vector(inc, offset) if batch else Layout(core=0), own, dtype)
+        for name, inc, batch, own in zip(names, incs, batches, fills, strict=True)
+    )
+    sizes = ",".join(
+        "x".join(map(str, batch)) or "1" for batch in dict.fromkeys(map(tuple, batches))
+    )
+    words = [sizes, f"inc{','.join(map(str, incs))}", _offset_word(offset)]
+    return _case(routine, dtype, words, plans, fills)
+
+
 def dot_case(
     routine: str,
     dtype: str,
@@ -102,12 +175,7 @@ def dot_case(
     offset: int = 0,
 ) -> Case:
     """dot, dotc or dotu of two vectors, or of two stacks of vectors."""
-    plans = tuple(
-        Plan(name, (*batch, n), vector(inc, offset), fill, dtype)
-        for name, inc, batch in zip("xy", incs, batches, strict=True)
-    )
-    words = [_size_word(n, batches), f"inc{incs[0]},{incs[1]}", _offset_word(offset)]
-    return _case(routine, dtype, dtype, words, plans, fill)
+    return vectors_case(routine, dtype, n, incs, batches, fill, offset)
 
 
 def nrm2_case(
@@ -119,9 +187,7 @@ def nrm2_case(
     offset: int = 0,
 ) -> Case:
     """nrm2 of a vector, or of a stack of vectors."""
-    plans = (Plan("x", (*batch, n), vector(inc, offset), fill, dtype),)
-    words = [_size_word(n, (batch,)), f"inc{inc}", _offset_word(offset)]
-    return _case("nrm2", dtype, DTYPES[dtype].real, words, plans, fill)
+    return vectors_case("nrm2", dtype, n, (inc,), (batch,), fill, offset)
 
 
 def scal_case(
@@ -136,10 +202,8 @@ def scal_case(
     form: str = "number",
 ) -> Case:
     """scal of a vector, or of a stack of vectors in the `order` of a Layout."""
-    plans = (Plan("x", (*batch, n), vector(inc, offset, order), fill, dtype),)
-    words = [_size_word(n, (batch,)), f"inc{inc}", _offset_word(offset)]
-    words += ["" if order == "C" else order, _scalar_word("alpha", alpha)]
-    return _case("scal", dtype, dtype, words, plans, fill, {"alpha": alpha}, form=form)
+    scalars = {"alpha": alpha}
+    return vectors_case("scal", dtype, n, (inc,), (batch,), fill, offset, scalars, form, order)
 
 
 def axpy_case(
@@ -153,14 +217,7 @@ def axpy_case(
     form: str = "number",
 ) -> Case:
     """axpy of two vectors, or of two stacks of vectors; `fill` for both, or one for each."""
-    fills = (fill, fill) if isinstance(fill, str) else fill
-    plans = tuple(
-        Plan(name, (*batch, n), vector(inc, offset), own, dtype)
-        for name, inc, batch, own in zip("xy", incs, batches, fills, strict=True)
-    )
-    words = [_size_word(n, batches), f"inc{incs[0]},{incs[1]}", _offset_word(offset)]
-    words += [_scalar_word("alpha", alpha)]
-    return _case("axpy", dtype, dtype, words, plans, fill, {"alpha": alpha}, form=form)
+    return vectors_case("axpy", dtype, n, incs, batches, fill, offset, {"alpha": alpha}, form)
 
 
 def gemv_case(
@@ -191,7 +248,7 @@ def gemv_case(
     words += [f"inc{incs[0]},{incs[1]}", _offset_word(offset)]
     words += [_scalar_word("alpha", alpha), _scalar_word("beta", beta), "" if y else "new"]
     scalars, options = {"alpha": alpha, "beta": beta}, {"trans": trans}
-    return _case("gemv", dtype, dtype, words, plans, fill, scalars, options, form)
+    return _case("gemv", dtype, words, plans, fill, scalars, options, form)
 
 
 def gemm_case(
@@ -222,13 +279,18 @@ def gemm_case(
     words += [_scalar_word("alpha", alpha), _scalar_word("beta", beta), "" if c else "new"]
     scalars = {"alpha": alpha, "beta": beta}
     options = {"trans_a": trans[0], "trans_b": trans[1]}
-    return _case("gemm", dtype, out, words, plans, fill, scalars, options, form)
+    return _case("gemm", dtype, words, plans, fill, scalars, options, form)
 
 
-def _case(routine, dtype, out, words, plans, fill, scalars=None, options=None, form="number"):
+def _one_each(values: Sequence, names: Sequence[str]) -> list:
+    """A value for each operand: the last one is that of all that follow."""
+    return [*values, *(values[-1],) * (len(names) - len(values))]
+
+
+def _case(routine, dtype, words, plans, fill, scalars=None, options=None, form="number"):
     fills = (fill,) if isinstance(fill, str) else fill
-    mixed = "" if out in (dtype, DTYPES[dtype].real) else f"to-{out}"
-    words = [DTYPES[dtype].letter + routine, *words, "/".join(dict.fromkeys(fills))]
+    mixed = "".join(f"to-{plan.dtype}" for plan in plans if plan.dtype != dtype)
+    words = [DTYPES[dtype].letter + routine, *words, _fill_word(fills)]
     words += [mixed, "" if form == "number" else form]
     scalars = scalars or {}
     whole = all(value == int(value.real) + 1j * int(value.imag) for value in _finite(scalars))
@@ -236,13 +298,18 @@ def _case(routine, dtype, out, words, plans, fill, scalars=None, options=None, f
         id="-".join(word for word in words if word and word != "random"),
         routine=routine,
         dtype=dtype,
-        out=out,
         plans=plans,
         scalars=tuple(scalars.items()),
         options=tuple((options or {}).items()),
-        exact=set(fills) <= {"integers", "large"} and whole and routine != "nrm2",  # a root rounds
+        exact=set(fills) <= {"integers", "large"} and whole and routine not in _ROUNDING,
         form=form,
     )
+
+
+def _fill_word(fills: Sequence[str]) -> str:
+    """One word for one fill; each by itself only where operands are many."""
+    each = fills if len(fills) > 3 and len(set(fills)) > 1 else dict.fromkeys(fills)
+    return "/".join(each)
 
 
 def _finite(scalars: dict[str, Scalar]) -> list[complex]:

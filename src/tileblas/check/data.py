@@ -23,7 +23,10 @@ LARGE = {"float32": 2**11, "float64": 2**25, "complex64": 2**10, "complex128": 2
 
 
 def filled(fill: str, random: np.random.Generator, shape: Shape, dtype: DType) -> np.ndarray:
-    """An array of the named fill, in C order."""
+    """An array of the named fill, in C order; "=2.5" fills it with that number."""
+    if fill.startswith("="):
+        number = complex(fill[1:])
+        return np.full(shape, number if dtype.is_complex else number.real, numpy_dtype(dtype))
     values = FILLS[fill](random, tuple(shape), dtype)
     if dtype.is_complex:
         # Set parts one by one: adding 1j * Inf to a number would make its real part NaN.
@@ -87,6 +90,11 @@ def _wide(random, shape, dtype):
     return random.uniform(-1, 1, shape) * 2.0 ** random.integers(-reach, reach, shape)
 
 
+def _positive(random, shape, dtype):
+    """Of "wide" magnitudes: what rotmg has to scale up and down."""
+    return np.abs(_wide(random, shape, dtype))
+
+
 #: The scales of netlib's NRM2 test: around them squares underflow, overflow, or lose bits.
 SCALES = ("0", "2safmin", "small", "ulp", "1", "1/ulp", "big", "safmax", "inf", "nan")
 
@@ -125,5 +133,6 @@ FILLS: dict[str, Callable[..., np.ndarray]] = {
     "subnormal": _subnormal,
     "huge": _huge,
     "wide": _wide,
+    "positive": _positive,
     **{f"{p}:{q}": partial(_scales, first=p, others=q) for p, q in product(SCALES, repeat=2)},
 }

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from tileblas.check import level1_grids, level2_grids, level3_grids
+from tileblas.check import level1_grids, level2_grids, level3_grids, rotation_grids, update_grids
 from tileblas.check.cases import Case
 
 NAMES = ("netlib", "interpret", "reduced", "full")
@@ -24,9 +24,22 @@ _CASES: dict[str, Callable[[str, str], Iterator[Case]]] = {
     "dot": partial(level1_grids.dot, "dot"),
     "dotc": partial(level1_grids.dot, "dotc"),
     "dotu": partial(level1_grids.dot, "dotu"),
+    "dsdot": partial(level1_grids.dot, "dsdot"),
+    "sdsdot": level1_grids.sdsdot,
     "nrm2": level1_grids.nrm2,
-    "scal": level1_grids.scal,
-    "axpy": level1_grids.axpy,
+    "asum": level1_grids.asum,
+    "iamax": partial(level1_grids.place, "iamax"),
+    "iamin": partial(level1_grids.place, "iamin"),
+    "scal": update_grids.scal,
+    "copy": partial(update_grids.moved, "copy"),
+    "axpy": update_grids.axpy,
+    "axpby": update_grids.axpby,
+    "swap": partial(update_grids.moved, "swap"),
+    "rot": rotation_grids.rot,
+    "rotm": rotation_grids.rotm,
+    "axpydot": update_grids.axpydot,
+    "rotg": rotation_grids.rotg,
+    "rotmg": rotation_grids.rotmg,
     "gemv": level2_grids.gemv,
     "gemm": level3_grids.gemm,
 }

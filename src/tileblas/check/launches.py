@@ -10,11 +10,11 @@ from tileblas.arrays.scalars import parse
 from tileblas.check import grids
 from tileblas.check.cases import Case, Plan
 from tileblas.check.guards import GUARD
-from tileblas.check.runner import GRIDS, expanded
+from tileblas.check.runner import GRIDS, expanded, scalar_dtype
 from tileblas.core import check, trivial
 from tileblas.core.call import Problem, Scalar
-from tileblas.core.canon import canonical, new_output, result_operand
-from tileblas.core.dtypes import DTYPES
+from tileblas.core.canon import canonical, results
+from tileblas.core.dtypes import DTYPES, DType
 from tileblas.core.operand import Operand, alignment_of
 from tileblas.core.spec import Spec
 from tileblas.routines.launch import Launch
@@ -56,12 +56,8 @@ def posed(case: Case) -> tuple[Problem, int]:
     operands = [_operand(plans[a.name]) if a.name in plans else None for a in spec.arguments]
     letters = check.check_options(spec, dict(case.options), None)
     dims, batch = check.check_shapes(spec, operands, letters)
-    output = None
-    if spec.output_name not in plans:
-        arg, dtype = spec.operands[spec.output], DTYPES[case.dtype]
-        shape = new_output(arg, dict(zip(spec.dims, dims, strict=True)), batch)
-        output = result_operand(arg, shape, dtype)
-    problem = canonical(spec, operands, output, dims, batch, letters, _scalars(spec, case))
+    made = results(spec, operands, dims, batch, DTYPES[case.dtype])
+    problem = canonical(spec, operands, made, dims, batch, letters, _scalars(spec, case))
     alignment = alignment_of(operand.pointer for operand in operands if operand is not None)
     return trivial.without_product(problem), alignment
 
@@ -80,7 +76,9 @@ def _scalars(spec: Spec, case: Case) -> dict[str, Scalar]:
             name: parse(spec, name, np.asarray(value)[()], row, _DEVICE)
             for name, value in case.scalars
         }
-    dtype = row if case.form == "array" else DTYPES[row.compute]
+    return {name: _on_device(scalar_dtype(case, name)) for name, _ in case.scalars}
+
+
+def _on_device(dtype: DType) -> Scalar:
     kind = "complex_pointer" if dtype.is_complex else "real_pointer"
-    element = Operand(_BASE, dtype, (), (), 0, _DEVICE, "", None)
-    return {name: Scalar(kind, 0.0, element) for name, _ in case.scalars}
+    return Scalar(kind, 0.0, Operand(_BASE, dtype, (), (), 0, _DEVICE, "", None))

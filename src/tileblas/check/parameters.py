@@ -14,6 +14,41 @@ NETLIB_LENGTHS = (0, 1, 2, 4)
 NETLIB_INCS = ((1, 1), (2, -2), (-2, 1), (-1, -2))
 NETLIB_INC = (1, 2)  # of one vector
 NETLIB_INC_OF_NORM = (-2, 0, 1, 2)
+NETLIB_INCS_OF_COPY = (*NETLIB_INCS, (0, 1))
+#: (c, s) of ROT, and n and increment: those of netlib, and rotations by quarters of a turn.
+NETLIB_ROTATION = (0.8, 0.6)
+QUARTERS = ((1, 0), (0, 1), (0, -1))
+INCS_OF_QUARTERS = tuple(itertools.product((1, -1, 2), repeat=2))
+#: (a, b) of ROTG.
+NETLIB_ROTG = (
+    (0.3, 0.4),
+    (0.4, 0.3),
+    (-0.3, 0.4),
+    (-0.4, 0.3),
+    (-0.3, -0.4),
+    (0, 0),
+    (0, 1),
+    (1, 0),
+)
+#: (d1, d2, x1, y1) of ROTMG: each way through it.
+NETLIB_ROTMG = (
+    (0.1, 0.3, 1.2, 0.2),
+    (0.7, 0.2, 0.6, 4.2),
+    (0, 0, 0, 0),
+    (4, -1, 2, 4),
+    (6e-10, 2e-2, 1e5, 10),
+    (4e10, 2e-2, 1e-5, 10),
+    (2e-10, 4e-2, 1e5, 10),
+    (2e10, 4e-2, 1e-5, 10),
+    (4, -2, 8, 4),
+)
+#: param of ROTM, each flag.
+NETLIB_ROTM = (
+    (-2, 0, 0, 0, 0),
+    (-1, 2, -3, 4, 5),
+    (0, 0, 2, -3, 0),
+    (1, 5, 2, 0, -4),
+)
 NETLIB_INCS_OF_GEMV = tuple(itertools.product((1, 2, -1, -2), repeat=2))
 #: (m, n) of gemv: two m for each n. Those with an empty dimension are called once.
 NETLIB_SHAPES = ((2, 1), (4, 2), (1, 3), (5, 3), (2, 5), (8, 5), (4, 9), (14, 9))

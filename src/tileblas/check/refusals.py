@@ -1,73 +1,9 @@
-"""Calls that must be refused, as data, and the check that they are and that nothing is written.
-
-Each operand is a view `At` some place of a named buffer, so that one table also holds operands that
-overlap. What only NumPy can express (read-only arrays, byte order, object arrays) is in the tests.
-"""
+"""Calls that must be refused: the wrong calls of levels 2 and 3, and the table of all."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
-
-import numpy as np
-
-import tileblas
-from tileblas.check.guards import Library
-from tileblas.core.dtypes import DTYPES, numpy_dtype
-from tileblas.core.operand import c_strides
-from tileblas.errors import BlasError
-
-_SIZE = 256  # elements of a buffer
-
-
-@dataclass(frozen=True)
-class At:
-    """A view: strides are C order by default, the buffer is the operand's own."""
-
-    shape: tuple[int, ...]
-    dtype: str = "float32"
-    strides: tuple[int, ...] | None = None
-    start: int = 0
-    buffer: str = ""
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """One wrong call. `position` is the Fortran number of `argument`; the message has `words`."""
-
-    id: str
-    routine: str
-    operands: dict[str, At]
-    argument: str | None = None
-    position: int | None = None
-    keywords: dict[str, Any] = field(default_factory=dict)
-    error: type[Exception] = BlasError
-    words: tuple[str, ...] = ()
-
-    @property
-    def dtypes(self) -> set[str]:
-        return {at.dtype for at in self.operands.values()}
-
-    @property
-    def has_negative_strides(self) -> bool:
-        return any(stride < 0 for at in self.operands.values() for stride in at.strides or ())
-
-
-def _dot(id: str, x: At, y: At, *rest, **more) -> Refusal:
-    return Refusal(f"dot-{id}", "dot", {"x": x, "y": y}, *rest, **more)
-
-
-def _nrm2(id: str, x: At, *rest, **more) -> Refusal:
-    return Refusal(f"nrm2-{id}", "nrm2", {"x": x}, *rest, **more)
-
-
-def _scal(id: str, x: At, argument=None, position=None, alpha: Any = 2, **more) -> Refusal:
-    keywords = {"alpha": alpha}
-    return Refusal(f"scal-{id}", "scal", {"x": x}, argument, position, keywords, **more)
-
-
-def _axpy(id: str, x: At, y: At, *rest, **more) -> Refusal:
-    return Refusal(f"axpy-{id}", "axpy", {"x": x, "y": y}, *rest, **more)
+from tileblas.check import level1_refusals
+from tileblas.check.wrong_calls import At, Refusal
 
 
 def _gemv(id: str, a: At, x: At, y: At | None, *rest, **more) -> Refusal:
@@ -84,56 +20,6 @@ _A, _B, _C = At((3, 4)), At((4, 5)), At((3, 5))
 _X, _Y = At((4,)), At((3,))
 
 _ROWS: tuple[Refusal, ...] = (
-    _dot("lengths", At((3,)), At((4,)), "y", 4, words=("(3,)", "(4,)")),
-    _dot("no-axis-x", At(()), At((4,)), "x", 2, words=("()",)),
-    _dot("no-axis-y", At((4,)), At(()), "y", 4, words=("()",)),
-    _dot("batches", At((2, 5)), At((3, 5)), "y", 4, words=("(2, 5)", "(3, 5)", "2", "3")),
-    _dot("mixed-dtypes", At((3,)), At((3,), "float64"), error=TypeError, words=("float64",)),
-    _dot("mixed-complex", At((3,)), At((3,), "complex64"), error=TypeError),
-    _dot("integers", At((3,), "int32"), At((3,), "int32"), error=TypeError, words=("int32",)),
-    _dot("bool", At((3,), "bool"), At((3,), "bool"), error=TypeError, words=("bool",)),
-    _nrm2("no-axis", At(()), "x", 2, words=("()",)),
-    _nrm2("integers", At((3,), "int32"), error=TypeError, words=("int32",)),
-    _nrm2("bool", At((3,), "bool"), error=TypeError, words=("bool",)),
-    _scal("no-axis", At(()), "x", 3, words=("()",)),
-    _scal("x-repeats", At((4,), strides=(0,)), "x", 3, words=("overlap",)),
-    _scal("x-windows", At((3, 4), strides=(1, 1)), "x", 3, words=("overlap",)),
-    _scal("batch-repeats", At((2, 4), strides=(0, 1)), "x", 3, words=("overlap",)),
-    _scal("complex-alpha", At((3,)), alpha=1j, error=TypeError, words=("alpha",)),
-    _scal("complex-alpha-one", At((3,)), alpha=1 + 0j, error=TypeError),
-    _scal("word-alpha", At((3,)), alpha="2", error=TypeError),
-    _scal("list-alpha", At((3,)), alpha=[2.0], error=TypeError),
-    _scal("no-alpha", At((3,)), alpha=None, error=TypeError),
-    _scal("huge-alpha", At((3,)), "alpha", 2, alpha=-(10**400)),
-    _scal("integers", At((3,), "int64"), error=TypeError, words=("int64",)),
-    _axpy("lengths", At((3,)), At((4,)), "y", 5, words=("(3,)", "(4,)")),
-    _axpy("one-is-not-many", At((1,)), At((4,)), "y", 5, words=("(1,)", "(4,)")),
-    _axpy("no-axis-x", At(()), At((4,)), "x", 3),
-    _axpy("no-axis-y", At((4,)), At(()), "y", 5),
-    _axpy("batch-of-y-too-small", At((2, 4)), At((4,)), "y", 5, words=("(4,)", "(2,)")),
-    _axpy("batch-of-y-is-one", At((2, 4)), At((1, 4)), "y", 5, words=("(1, 4)", "(2,)")),
-    _axpy("batches", At((2, 4)), At((3, 4)), "y", 5, words=("(2, 4)", "(3, 4)", "2", "3")),
-    _axpy("y-repeats", At((4,)), At((4,), strides=(0,)), "y", 5, words=("overlap",)),
-    _axpy("y-windows", At((3, 4)), At((3, 4), strides=(1, 1)), "y", 5, words=("overlap",)),
-    _axpy("x-is-y-shifted", At((4,), buffer="y"), At((4,), start=1), "y", 5, words=("'x'",)),
-    _axpy(
-        "x-is-y-reversed",
-        At((4,), strides=(-1,), start=3, buffer="y"),
-        At((4,)),
-        "y",
-        5,
-        words=("'x'",),
-    ),
-    _axpy("x-is-a-row-of-y", At((4,), buffer="y"), At((3, 4)), "y", 5, words=("'x'",)),
-    _axpy("complex-alpha", At((3,)), At((3,)), keywords={"alpha": 1j}, error=TypeError),
-    _axpy("complex-alpha-zero", At((3,)), At((3,)), keywords={"alpha": 1 + 0j}, error=TypeError),
-    _axpy("word-alpha", At((3,)), At((3,)), keywords={"alpha": "2"}, error=TypeError),
-    _axpy("no-alpha", At((3,)), At((3,)), keywords={"alpha": None}, error=TypeError),
-    _axpy("list-alpha", At((3,)), At((3,)), keywords={"alpha": [2.0]}, error=TypeError),
-    _axpy("huge-alpha", At((3,)), At((3,)), "alpha", 2, keywords={"alpha": 10**400}),
-    _axpy("mixed-dtypes", At((3,), "float64"), At((3,)), error=TypeError),
-    _axpy("half-into-single", At((3,), "float16"), At((3,)), error=TypeError),
-    _axpy("integers", At((3,), "int64"), At((3,), "int64"), error=TypeError),
     *(
         _gemv(f"trans-{word}", _A, _X, _Y, "trans", 1, keywords={"trans": letter}, words=(word,))
         for word, letter in (("X", "X"), ("NT", "NT"), ("''", ""), ("1", 1), ("None", None))
@@ -248,48 +134,4 @@ _ROWS: tuple[Refusal, ...] = (
     _gemm("unknown-math", _A, _B, _C, "math", None, keywords={"math": "fast"}, words=("ieee",)),
 )
 
-
-#: dotc and dotu refuse what dot refuses.
-REFUSALS: tuple[Refusal, ...] = _ROWS + tuple(
-    replace(row, id=row.id.replace("dot", name), routine=name)
-    for name in ("dotc", "dotu")
-    for row in _ROWS
-    if row.routine == "dot"
-)
-
-
-def refused(refusal: Refusal, library: Library) -> str | None:
-    """None if the call was refused as it must be and nothing was written, else what happened."""
-    buffers: dict[str, Any] = {}
-    arrays = {}
-    for name, at in refusal.operands.items():
-        key = at.buffer or name
-        if key not in buffers:
-            buffers[key] = library.put(_numbered(at.dtype))
-        strides = c_strides(at.shape) if at.strides is None else at.strides
-        arrays[name] = library.view(buffers[key], at.start, at.shape, strides)
-    before = {key: library.get(buffer).tobytes() for key, buffer in buffers.items()}
-    try:
-        getattr(tileblas, refusal.routine)(**arrays, **refusal.keywords)
-    except Exception as error:
-        problem = _wrong_error(refusal, error)
-    else:
-        problem = "it was not refused"
-    after = {key: library.get(buffer).tobytes() for key, buffer in buffers.items()}
-    return problem or (None if after == before else "it wrote to an operand")
-
-
-def _numbered(dtype: str) -> np.ndarray:
-    kind = numpy_dtype(DTYPES[dtype]) if dtype in DTYPES else np.dtype(dtype)
-    return np.arange(_SIZE).astype(kind)
-
-
-def _wrong_error(refusal: Refusal, error: Exception) -> str | None:
-    if type(error) is not refusal.error:
-        return f"expected {refusal.error.__name__}, got {type(error).__name__}: {error}"
-    if isinstance(error, BlasError):
-        got = (error.routine, error.argument, error.position)
-        if got != (refusal.routine, refusal.argument, refusal.position):
-            return f"named {got}: {error}"
-    missing = [word for word in (refusal.routine, *refusal.words) if word not in str(error)]
-    return f"does not say {', '.join(missing)}: {error}" if missing else None
+REFUSALS: tuple[Refusal, ...] = (*level1_refusals.ROWS, *_ROWS)

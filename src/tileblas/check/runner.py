@@ -1,14 +1,14 @@
 """`run` checks routines on one backend, case by case, and reports one row per routine and dtype.
 
-A case passes when, under each poison, the result is right by `tolerance.judge`, nothing beside it
-was written, and every poison gave the same bits.
+A case passes when, under each poison, every output is right by `tolerance.judge`, nothing beside
+them was written, and every poison gave the same bits.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,14 @@ import tileblas
 from tileblas.check import grids
 from tileblas.check.cases import Case
 from tileblas.check.data import filled
+from tileblas.check.evaluation import References
 from tileblas.check.guards import POISONS, Guarded, Library, NumpyLibrary
-from tileblas.check.oracle import reference
-from tileblas.check.refusals import REFUSALS, Refusal, refused
+from tileblas.check.oracle import references
+from tileblas.check.refusals import REFUSALS
 from tileblas.check.tolerance import Verdict, judge
-from tileblas.core.dtypes import DTYPES, numpy_dtype
+from tileblas.check.wrong_calls import Refusal, refused
+from tileblas.core.dtypes import DTYPES, RESULTS, DType, numpy_dtype
+from tileblas.core.spec import Spec
 from tileblas.routines.registry import ROUTINES, families
 
 #: The grid that "auto" means for a backend.
@@ -72,7 +75,7 @@ def run(
     grid: str = "auto",
     library: Library | None = None,
 ) -> Report:
-    """Check routines (or families: "dot" is dot, dotc and dotu) on a backend.
+    """Check routines (or groups of them, see `groups`) on a backend.
 
     `library` makes the arrays, NumPy's by default. `progress(label, 1)` is called after each case;
     `count` tells how many there will be. Raises ValueError for an unknown routine or grid.
@@ -113,14 +116,23 @@ def _grid_name(grid: str, backend: str) -> str:
     return GRIDS[backend] if grid == "auto" else grid
 
 
+def groups() -> dict[str, tuple[Spec, ...]]:
+    """What names stand for: a routine, a family ("dot" is dot, dotc and dotu), or a level."""
+    named = families() | {name: (spec,) for name, spec in ROUTINES.items() if name != spec.family}
+    for spec in ROUTINES.values():
+        level = f"level{spec.level}"
+        named[level] = (*named.get(level, ()), spec)
+    return named
+
+
 def expanded(names: Iterable[str]) -> list[str]:
-    """The routines that names of routines and of families stand for."""
-    groups = families() | {name: (spec,) for name, spec in ROUTINES.items() if name != spec.family}
+    """The routines that names of routines, families and levels stand for, each once."""
+    known = groups()
     wanted = list(names)
     for name in wanted:
-        if name not in groups:
-            raise ValueError(f"no routine {name!r}; there are {', '.join(groups)}")
-    return [spec.name for name in wanted for spec in groups[name]]
+        if name not in known:
+            raise ValueError(f"no routine {name!r}; there are {', '.join(known)}")
+    return list(dict.fromkeys(spec.name for name in wanted for spec in known[name]))
 
 
 def missing(dtype: str, library: Library) -> str | None:
@@ -204,18 +216,31 @@ def check_case(
             plan.name: Guarded(values[plan.name], plan.layout, poison, library)
             for plan in case.plans
         }
-        if expected is None:
-            expected = _expected(case, operands, scalars, library)
-        result, problem = _call(case, operands, scalars, library)
+        results, problem = _call(case, operands, scalars, library)
         if problem is None:
-            verdict = judge(result, expected, DTYPES[case.out], case.exact)
+            expected = expected or _expected(case, operands, scalars, library, results)
+            verdict = _judged(case, results, expected)
             problem = None if verdict.passed else verdict.message
-        if problem is None and bits not in (None, result.tobytes()):
+        found = b"".join(result.tobytes() for result in results.values())
+        if problem is None and bits not in (None, found):
             problem = "the bits depend on what lies around the operands"
         if problem is not None:
             return Verdict(False, verdict.ratio, verdict.where, f"{problem} (poison {poison})")
-        bits = result.tobytes()
+        bits = found
     return verdict
+
+
+def _judged(case: Case, results: dict[str, np.ndarray], expected: References) -> Verdict:
+    """The verdict of the first output that is wrong, or the worst figures of all."""
+    ratio = quality = 0.0
+    for name, result in results.items():
+        dtype = RESULTS[case.result_dtype(ROUTINES[case.routine].operand(name))]
+        verdict = judge(result, expected[name], dtype, case.exact)
+        if not verdict.passed:
+            told = f"{name} {verdict.message}" if len(results) > 1 else verdict.message
+            return replace(verdict, message=told)
+        ratio, quality = max(ratio, verdict.ratio), max(quality, verdict.quality)
+    return Verdict(True, ratio, None, "", quality)
 
 
 def _values(case: Case) -> dict[str, np.ndarray]:
@@ -224,45 +249,92 @@ def _values(case: Case) -> dict[str, np.ndarray]:
 
 
 def _scalars(case: Case, library: Library) -> dict[str, Any]:
-    """alpha and beta in the form that the case asks for."""
-    row = DTYPES[case.dtype]
+    """The scalars in the form that the case asks for."""
     if case.form == "number":
         return dict(case.scalars)
     if case.form == "numpy":
         return {name: np.asarray(value)[()] for name, value in case.scalars}
-    dtype = numpy_dtype(row if case.form == "array" else DTYPES[row.compute])
-    made = {name: library.put(np.array([value]).astype(dtype)) for name, value in case.scalars}
-    return {name: library.view(buffer, 0, (), ()) for name, buffer in made.items()}
+    made = {}
+    for name, value in case.scalars:
+        buffer = library.put(np.array([value]).astype(numpy_dtype(scalar_dtype(case, name))))
+        made[name] = library.view(buffer, 0, (), ())
+    return made
 
 
-def _expected(case: Case, operands: dict[str, Guarded], scalars: dict[str, Any], library: Library):
+def scalar_dtype(case: Case, name: str) -> DType:
+    """The element type of a scalar that the case passes as an array."""
+    row = DTYPES[case.dtype]
+    if name in ROUTINES[case.routine].real_scalars:
+        row = DTYPES[row.real]
+    return row if case.form == "array" else DTYPES[row.compute]
+
+
+def _expected(
+    case: Case,
+    operands: dict[str, Guarded],
+    scalars: dict[str, Any],
+    library: Library,
+    results: dict[str, np.ndarray],
+) -> References:
     numbers = {
         name: value if case.form in ("number", "numpy") else library.get(value)
         for name, value in scalars.items()
     }
     values = {name: operand.values for name, operand in operands.items()}
-    return reference(case.routine, values, numbers, dict(case.options), DTYPES[case.dtype].compute)
+    compute = DTYPES[case.dtype].compute
+    return references(case.routine, values, numbers, dict(case.options), compute, results)
 
 
 def _call(
     case: Case, operands: dict[str, Guarded], scalars: dict[str, Any], library: Library
-) -> tuple[np.ndarray, str | None]:
-    """The result on the host, and what was wrong beside its values."""
+) -> tuple[dict[str, np.ndarray], str | None]:
+    """The outputs on the host by name, and what was wrong beside their values."""
+    spec = ROUTINES[case.routine]
     arrays = {name: operand.array for name, operand in operands.items()}
+    passed = {spec.packed: _packed(case, scalars, library)} if spec.packed else scalars
     try:
-        returned = getattr(tileblas, case.routine)(**arrays, **scalars, **dict(case.options))
+        returned = getattr(tileblas, spec.name)(**arrays, **passed, **dict(case.options))
     except Exception as error:
-        return np.empty(0), f"raised {type(error).__name__}: {error}"
-    output = next((arg.name for arg in ROUTINES[case.routine].operands if arg.is_output), "")
+        return {}, f"raised {type(error).__name__}: {error}"
     for name, operand in operands.items():
-        damage = operand.damage(is_output=name == output)
+        damage = operand.damage(is_output=spec.operand(name).is_output)
         if damage:
-            return np.empty(0), f"{name}: {damage}"
-    if output in operands:
-        if returned is not arrays[output]:
-            return np.empty(0), "the given output was not returned"
-        return operands[output].result(), None
-    result = np.asarray(library.get(returned))
-    if result.dtype != numpy_dtype(DTYPES[case.out]):
-        return result, f"the result is {result.dtype}"
-    return result, None
+            return {}, f"{name}: {damage}"
+    if len(spec.returns) == 1:
+        returned = (returned,)
+    elif not isinstance(returned, tuple) or len(returned) != len(spec.returns):
+        return {}, f"{', '.join(spec.returns)} are to be returned, not {returned!r}"
+    named = dict(zip(spec.returns, returned, strict=True))
+    return _results(case, operands, named, library)
+
+
+def _packed(case: Case, scalars: dict[str, Any], library: Library) -> Any:
+    """All scalars as one sequence: an array where they are to be arrays."""
+    if case.form == "number":
+        return tuple(scalars.values())
+    numbers = np.array([value for _, value in case.scalars])
+    if case.form == "numpy":
+        return numbers
+    dtype = numpy_dtype(scalar_dtype(case, case.scalars[0][0]))
+    return library.view(library.put(numbers.astype(dtype)), 0, numbers.shape, (1,))
+
+
+def _results(
+    case: Case, operands: dict[str, Guarded], returned: dict[str, Any], library: Library
+) -> tuple[dict[str, np.ndarray], str | None]:
+    """The outputs on the host: those given come back themselves, others have their type."""
+    spec, results = ROUTINES[case.routine], {}
+    for arg in (spec.operands[index] for index in spec.outputs):
+        if not arg.exists(DTYPES[case.dtype]):
+            if returned[arg.name] is not None:
+                return {}, f"{arg.name} is {returned[arg.name]!r}, not None"
+        elif arg.name in operands:
+            if arg.name in returned and returned[arg.name] is not operands[arg.name].array:
+                return {}, f"the given output {arg.name} was not returned"
+            results[arg.name] = operands[arg.name].result()
+        else:
+            result = np.asarray(library.get(returned[arg.name]))
+            if result.dtype != numpy_dtype(RESULTS[case.result_dtype(arg)]):
+                return {}, f"the result {arg.name} is {result.dtype}"
+            results[arg.name] = result
+    return results, None

@@ -5,7 +5,8 @@ Hard bar, for every element (a failure is a bug):
     |error| <= (K + 2) u_acc g + u_out |c| + one smallest subnormal
 
 with K the length of the sum, u the unit roundoffs of the accumulation and of the output type, g the
-gauge |alpha| sum |a||b| + |beta||c|, and |z| = |re| + |im| for complex z. A norm is its own gauge.
+gauge |alpha| sum |a||b| + |beta||c|, and |z| = |re| + |im| for complex z. A norm is its own gauge,
+and so are the numbers of a rotation. Elements that are moved, and places, are exact.
 Quality bar, for each matrix, vector or norm: the Frobenius norm of the error, in the scale of
 BLAS++, is below u.
 
@@ -18,7 +19,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tileblas.check.oracle import FINITE, INFINITE, NAN, NONFINITE, Reference, abs1, widen
+from tileblas.check.evaluation import (
+    FINITE,
+    INFINITE,
+    NAN,
+    NONFINITE,
+    Exact,
+    Reference,
+    abs1,
+    widen,
+)
 from tileblas.core.dtypes import DType, numpy_dtype
 
 _WANTED = {FINITE: "a finite value", INFINITE: "an infinity", NAN: "NaN", NONFINITE: "NaN or Inf"}
@@ -52,7 +62,9 @@ def hard_bar(expected: Reference, dtype: DType) -> np.ndarray:
         return (expected.terms + 2) * u_acc * expected.gauge + u_out * size + tiny
 
 
-def judge(result: np.ndarray, expected: Reference, dtype: DType, exact: bool = False) -> Verdict:
+def judge(
+    result: np.ndarray, expected: Reference | Exact, dtype: DType, exact: bool = False
+) -> Verdict:
     """Whether a result of type `dtype` is right everywhere.
 
     `exact` is for data whose every sum is exact: then the result must be the rounded value itself.
@@ -62,6 +74,8 @@ def judge(result: np.ndarray, expected: Reference, dtype: DType, exact: bool = F
         return Verdict(False, np.inf, None, message)
     if result.size == 0:
         return Verdict(True, 0.0, None, "")
+    if isinstance(expected, Exact):
+        return _judge_bits(result, expected.value)
     computed = widen(result)
     with np.errstate(all="ignore"):
         masks = _right_kind(computed, expected, dtype)
@@ -81,6 +95,18 @@ def judge(result: np.ndarray, expected: Reference, dtype: DType, exact: bool = F
         message = f"Frobenius error is {quality:.3g} times the quality bar"
         return Verdict(False, worst, place, message, quality)
     return Verdict(True, worst, place, "", quality)
+
+
+def _judge_bits(result: np.ndarray, expected: np.ndarray) -> Verdict:
+    """Whether every element has the very bytes expected, a NaN those of that NaN."""
+    size = result.dtype.itemsize
+    planes = (np.frombuffer(x.tobytes(), np.uint8).reshape(-1, size) for x in (result, expected))
+    good = np.equal(*planes).all(axis=1).reshape(result.shape)
+    if good.all():
+        return Verdict(True, 0.0, None, "")
+    place = tuple(int(i) for i in np.unravel_index(int(np.argmin(good)), good.shape))
+    message = f"at {place}: got {result[place]!r}, expected {expected[place]!r}"
+    return Verdict(False, np.inf, place, message)
 
 
 def _right_kind(computed: np.ndarray, expected: Reference, dtype: DType) -> np.ndarray:

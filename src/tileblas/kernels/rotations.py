@@ -38,7 +38,7 @@ def rotg_kernel(
         z = tile.batch_base(z, batch, inner, z_b0, z_b1, False)
         a_value = tile.load(a, i * a_inc, mask).to(tl.float64)
         b_value = tile.load(b, i * b_inc, mask).to(tl.float64)
-        cos, sin, z_value, r_value = rotate(a_value, b_value)
+        cos, sin, z_value, r_value = rotate(a_value, b_value, c.dtype.element_ty)
         tile.store(s, i * s_inc, sin, mask)
         tile.store(z, i * z_inc, z_value, mask)
         tile.store(r, i * r_inc, r_value, mask)
@@ -46,8 +46,11 @@ def rotg_kernel(
 
 
 @triton.jit
-def rotate(a, b):
-    """(c, s, z, r) of real numbers; r has the sign of the larger one."""
+def rotate(a, b, TYPE: tl.constexpr):
+    """(c, s, z, r) of real numbers; r has the sign of the larger one.
+
+    z tells from 1 that c is 0, which is as it will be stored.
+    """
     size_a = tl.abs(a)
     size_b = tl.abs(b)
     scale = power_of_two(tl.maximum(size_a, size_b))
@@ -62,7 +65,7 @@ def rotate(a, b):
     c = tl.where(a_is_all, one, tl.where(b_is_all, zero, x / h))
     s = tl.where(a_is_all, zero, tl.where(b_is_all, one, y / h))
     r = tl.where(a_is_all, a, tl.where(b_is_all, b, h * scale))
-    z = tl.where(size_a > size_b, s, tl.where(c != 0, 1 / c, one))
+    z = tl.where(size_a > size_b, s, tl.where(rounded(c, TYPE) != 0, 1 / c, one))
     z = tl.where(a_is_all, zero, z)
     return c, s, z, r
 
@@ -113,8 +116,6 @@ def power_of_two(size):
 GAM = tl.constexpr(4096.0)
 LEAST = tl.constexpr(5.9604645e-8)
 MOST = tl.constexpr(16777216.0)
-# A power of GAM^2 = 2^24 takes every number between them in fewer steps than this.
-STEPS = tl.constexpr(48)
 
 
 @triton.jit
@@ -210,10 +211,11 @@ def rescale(d, x, p, q, r, s, flag, is_active, SIGN: tl.constexpr, TYPE: tl.cons
     """Bring |d| into scale, and with it x and its row (p, q) of H, of which (r, s) is the other.
 
     p and r lie on the diagonal where SIGN is 1, else q and s do. What the flag left out of H is
-    written out first. An infinite d stays as it is.
+    written out first. Each step brings a finite d nearer by 2^24; an infinite one stays as it is.
     """
     one = tl.full(d.shape, 1.0, tl.float64)
-    for _ in range(STEPS):
+    left = tl.full((), 1, tl.int32)
+    while left > 0:
         size = tl.abs(d)
         is_low = is_active & (size != 0) & (size <= LEAST)
         is_high = is_active & (size >= MOST) & (size < float("inf"))
@@ -236,6 +238,7 @@ def rescale(d, x, p, q, r, s, flag, is_active, SIGN: tl.constexpr, TYPE: tl.cons
         x = rounded(x / up, TYPE)
         p = rounded(p / up, TYPE)
         q = rounded(q / up, TYPE)
+        left = tl.max(is_off.to(tl.int32))
     return d, x, p, q, r, s, flag
 
 

@@ -156,7 +156,7 @@ def least_seconds(case: Case, roofs: Roofs | None) -> float:
         return math.nan
     spec = ROUTINES[case.routine]
     # Nearly all that a matrix times a vector moves is the matrix, which is only read.
-    updates = spec.operands[spec.output].role != "new" and spec.level != 2
+    updates = spec.level != 2 and any(spec.operands[i].role != "new" for i in spec.outputs)
     flops, size = work(case)
     return roofs.seconds(flops, size, case.dtype, spec.level, updates)
 

@@ -24,7 +24,8 @@ from tileblas.lab.cases import Case
 from tileblas.lab.device import Device
 from tileblas.lab.places import HostPlace, Place, device_place, library_places
 from tileblas.lab.problems import Accuracy, Problem
-from tileblas.lab.rivals import ALPHA, Bound, Scipy
+from tileblas.lab.rival_calls import SCALARS, Bound, scalars
+from tileblas.lab.rival_scipy import Scipy
 from tileblas.lab.timing import Call, Clock, Race, Repeats, race
 from tileblas.runtime.driver import LEGACY_STREAM
 from tileblas.runtime.launch import Frame, PreparedLaunch
@@ -196,7 +197,7 @@ def contestants(problem: Problem, backend: str) -> dict[str, Bound]:
     """Every way to make one call, by name; ours first."""
     place, routine = problem.place, problem.case.routine
     function, arrays = getattr(tileblas, routine), tuple(problem.operands.values())
-    keywords = {"alpha": ALPHA[routine]} if routine in ALPHA else {}
+    keywords = SCALARS.get(routine, {})
     plan = tileblas.plan(function, *arrays, **keywords)
     found = {
         OURS: Bound(partial(function, *arrays, **keywords), place.to_host),
@@ -211,9 +212,7 @@ def contestants(problem: Problem, backend: str) -> dict[str, Bound]:
 
 def _rest(problem: Problem) -> tuple[tuple[float, ...], tuple[str, ...], None]:
     """What a call is given beside its arrays: numbers, letters, the name of an arithmetic."""
-    numbers = {"alpha": ALPHA.get(problem.spec.name, 1), "beta": 0}
-    letters = tuple(problem.options.values())
-    return tuple(numbers[name] for name in problem.spec.scalars), letters, None
+    return tuple(scalars(problem.spec).values()), tuple(problem.options.values()), None
 
 
 def bare_launch(problem: Problem) -> Bound:
@@ -304,13 +303,13 @@ _CALLS: dict[str, Callable[[Problem], Bound]] = {
 }
 _TORCH: dict[str, Callable[..., Call]] = {
     "dot": lambda torch, x, y: partial(torch.dot, x, y),
-    "axpy": lambda torch, x, y: partial(y.add_, x, alpha=ALPHA["axpy"]),
+    "axpy": lambda torch, x, y: partial(y.add_, x, **SCALARS["axpy"]),
     "gemv": lambda torch, a, x, y: partial(torch.mv, a, x, out=y),
     "gemm": lambda torch, a, b, c: partial(torch.mm, a, b, out=c),
 }
 _CUPY: dict[str, Callable[..., Call]] = {
     "dot": lambda cublas, x, y: partial(cublas.dot, x, y),
-    "axpy": lambda cublas, x, y: partial(cublas.axpy, ALPHA["axpy"], x, y),
+    "axpy": lambda cublas, x, y: partial(cublas.axpy, SCALARS["axpy"]["alpha"], x, y),
     "gemv": lambda cublas, a, x, y: partial(cublas.gemv, "N", 1.0, a, x, 0.0, y),
     "gemm": lambda cublas, a, b, c: partial(cublas.gemm, "N", "N", a, b, c),
 }

@@ -101,6 +101,12 @@ _MATVECS = (
 #: Vectors whose cuBLAS times are on record.
 _RECORDED = powers(10, 10) + powers(14, 26, 2)
 
+#: Routines on vectors whose times differ little from those of dot, nrm2, scal and axpy.
+_VECTOR_ROUTINES = (
+    *("asum", "iamax", "iamin", "copy", "swap"),
+    *("rot", "rotm", "axpby", "axpydot"),
+)
+
 LISTS: dict[str, tuple[Rows, ...]] = {
     "default": (
         Rows("dot", powers(16, 28), _REAL),
@@ -110,6 +116,8 @@ LISTS: dict[str, tuple[Rows, ...]] = {
         Rows("nrm2", powers(16, 26, 2), _COMPLEX),
         Rows("scal", powers(16, 28), _REAL),
         Rows("axpy", powers(16, 28), _REAL),
+        *(Rows(name, powers(16, 24, 4), _REAL) for name in _VECTOR_ROUTINES),
+        *(Rows(name, powers(16, 24, 4), ("float32",)) for name in ("dsdot", "sdsdot")),
         *matvecs((*_SQUARE, *_TALL[::2], *_WIDE[::2], *_ODD), _REAL),
         Rows("gemv", squares(1000, 4096, ndim=2), _REAL, ("N", "T"), ("row",)),
         Rows("gemv", squares(4096, ndim=2), _COMPLEX, ("N", "T", "C"), ("col",)),
@@ -136,7 +144,10 @@ LISTS: dict[str, tuple[Rows, ...]] = {
     ),
     # NumPy arrays on a GPU: about the sizes where it starts to win, and where transfers are all.
     "staged": (
-        *(Rows(name, powers(12, 27, 5), _REAL) for name in ("dot", "nrm2", "scal", "axpy")),
+        *(
+            Rows(name, powers(12, 27, 5), _REAL)
+            for name in ("dot", "nrm2", "asum", "scal", "copy", "axpy", "swap")
+        ),
         *matvecs(squares(256, 1024, 4096, 16384, ndim=2), _REAL, ("N",)),
         Rows("gemm", squares(64, 256, 512, 1024, 2048, 4096), _REAL, ("NN",), ("col",)),
     ),
@@ -147,7 +158,22 @@ LISTS: dict[str, tuple[Rows, ...]] = {
         Rows("nrm2", _RECORDED, _REAL + _COMPLEX),
         Rows("scal", _RECORDED, _REAL + _COMPLEX),
         Rows("axpy", _RECORDED, _REAL + _COMPLEX),
+        *(Rows(name, _RECORDED, _REAL + _COMPLEX) for name in ("asum", "iamax", "copy", "swap")),
         *_MATVECS,
+    ),
+    # All routines on vectors; rarer ones at a few of the sizes on record.
+    "level1": (
+        Rows("dot", _RECORDED, _REAL),
+        Rows("dotc", _RECORDED, _COMPLEX),
+        *(
+            Rows(name, _RECORDED, _REAL + _COMPLEX)
+            for name in ("nrm2", "asum", "iamax", "scal", "copy", "axpy", "swap", "rot")
+        ),
+        Rows("rotm", powers(16, 24, 4), _REAL),
+        *(
+            Rows(name, powers(16, 24, 4), _REAL + _COMPLEX)
+            for name in ("axpby", "axpydot", "iamin")
+        ),
     ),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from tileblas.check.runner import Report
+from tileblas.check.runner import Report, groups
 from tileblas.core.dtypes import DTYPES
 from tileblas.lab import bench as benches
 from tileblas.lab import calls, cases, checks, info, staged, tables, terminal
@@ -42,9 +42,10 @@ def refuse(message: str) -> NoReturn:
     raise typer.Exit(USAGE_ERROR)
 
 
-def known_routines(names: Iterable[str] | None) -> list[str]:
+def known_routines(
+    names: Iterable[str] | None, known: Collection[str] = tuple(ROUTINES | families())
+) -> list[str]:
     """The routines named, every family where none is."""
-    known = ROUTINES | families()
     chosen = list(names or families())
     unknown = [name for name in chosen if name not in known]
     if unknown:
@@ -86,8 +87,11 @@ def check(
     ] = "numpy",
     as_json: Annotated[bool, typer.Option("--json", hidden=True)] = False,
 ) -> None:
-    """Check routines against higher-precision references on every backend that is here."""
-    chosen = known_routines(routines)
+    """Check routines against higher-precision references on every backend that is here.
+
+    level1, level2, level3 stand for all routines of a level.
+    """
+    chosen = known_routines(routines, groups())
     if backend not in ("all", *checks.BACKENDS):
         refuse(f"no backend {backend}; choose all, {', '.join(checks.BACKENDS)}")
     if grid not in checks.GRIDS:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tileblas.core.dtypes import DTYPES, numpy_dtype
+from tileblas.core.dtypes import DTYPES, RESULTS, numpy_dtype
 from tileblas.lab.device import Device
 from tileblas.runtime import memory
 
@@ -174,7 +174,7 @@ class OwnPlace:
 
     def to_host(self, array):
         # bfloat16 comes as its bits
-        return memory.to_host(array).view(numpy_dtype(DTYPES[array.dtype]))
+        return memory.to_host(array).view(numpy_dtype(RESULTS[array.dtype]))
 
     def part(self, vector, start, stop):
         kind = numpy_dtype(DTYPES[vector.dtype])

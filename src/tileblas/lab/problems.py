@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import tileblas
-from tileblas.check.oracle import Reference, reference
+from tileblas.check.evaluation import Exact, Reference
+from tileblas.check.oracle import reference, references
 from tileblas.check.tolerance import judge
 from tileblas.core.dtypes import DTYPES, DType
 from tileblas.core.spec import Arg
 from tileblas.lab.cases import Case
 from tileblas.lab.places import Place
-from tileblas.lab.rivals import ALPHA, Bound
+from tileblas.lab.rival_calls import SCALARS, Bound, scalars
 from tileblas.routines.registry import ROUTINES
 
 _CHUNK = 1 << 20  # terms of a long sum that the reference takes at a time, one chunk a thread
@@ -33,27 +35,32 @@ class Accuracy:
     """How far one result is from the reference: `error` is relative, `good` within the hard bar.
 
     The error of a dot is relative to sum |x||y|, which cancellation does not shrink, that of a
-    norm to the norm; that of an array is the Frobenius norm over the sample, relative to the
-    reference's.
+    norm, and of a sum in higher precision, to the result; that of an array is the Frobenius norm
+    over the sample, relative to the reference's. What must be exact has an error of 0 or 1. Of
+    several outputs, the worst counts.
     """
 
     error: float
     good: bool
 
 
-#: Reads a sample of an output; and what it must read.
-Sampled = tuple[Callable[[], np.ndarray], Reference]
+#: For outputs by name: what reads a sample of one, and what it must read.
+Sampled = dict[str, tuple[Callable[[], np.ndarray], Reference | Exact]]
+
+#: Arguments that are the very array that is another one: axpydot updates w, as libraries do that
+#: have no such routine.
+_SAME = {"axpydot": {"z": "w"}}
 
 
 def work(case: Case) -> tuple[int, int]:
     """Flops and ideal bytes of a case, by its Spec; with beta = 0 an output is not read."""
     spec, dtype = ROUTINES[case.routine], DTYPES[case.dtype]
-    reads_output = "beta" not in spec.scalars
+    reads_output = scalars(spec).get("beta") != 0
     return spec.flop_count(case.dims, dtype), spec.byte_count(case.dims, dtype, reads_output)
 
 
 class Problem:
-    """Operands of one case, made by its Spec, with alpha as in `ALPHA` and beta = 0."""
+    """Operands of one case, made by its Spec; numbers are those of `scalars`."""
 
     def __init__(self, case: Case, place: Place) -> None:
         self.case, self.place = case, place
@@ -65,7 +72,9 @@ class Problem:
             arg.name: self._stored(self._shape(arg), seed)
             for seed, arg in enumerate(spec.arguments)
         }
-        self._whole: Reference | None = None
+        for name, other in _SAME.get(spec.name, {}).items():
+            self.operands[name] = self.operands[other]
+        self._whole: Reference | Exact | None = None
         self._sample: Sampled | None = None
 
     def _shape(self, arg: Arg) -> tuple[int, ...]:
@@ -80,73 +89,105 @@ class Problem:
     def bind(self) -> Bound:
         """The call of tileblas itself."""
         function = getattr(tileblas, self.case.routine)
-        arguments = tuple(self.operands.values())
-        keywords: dict[str, Any] = dict(self.options)
-        if self.case.routine in ALPHA:
-            keywords["alpha"] = ALPHA[self.case.routine]
-        return Bound(lambda: function(*arguments, **keywords), self.place.to_host)
+        arguments, numbers = tuple(self.operands.values()), SCALARS.get(self.spec.name, {})
+        packed = {self.spec.packed: tuple(numbers.values())} if self.spec.packed else numbers
+        keywords = {**self.options, **packed}
+        return Bound(lambda: function(*arguments, **keywords), self._to_host)
+
+    def _to_host(self, returned: Any) -> np.ndarray:
+        """The last output, of all that a call returned."""
+        returns = self.spec.returns
+        if len(returns) > 1:
+            returned = returned[returns.index(self.spec.output_name)]
+        return self.place.to_host(returned)
 
     def output(self, bound: Bound) -> np.ndarray:
-        """Run a call once and bring all that it computed to the host."""
+        """Run a call once and bring its output, the last of several, to the host."""
         returned = bound.call()
         if self._returns_scalar:
             return np.asarray(bound.value(returned))
         return self.place.to_host(self.operands[self.spec.output_name])
 
     @property
-    def result_dtype(self) -> DType:
-        """The element type of the output: real for a norm."""
-        return self.spec.operands[self.spec.output].dtype(self.dtype)
-
-    @property
     def _returns_scalar(self) -> bool:
         return self.spec.operands[self.spec.output].ndim == 0
 
     def accuracy(self, bound: Bound) -> Accuracy:
-        """Run a call once and compare what it computed with the higher-precision reference."""
+        """Run a call once and compare all it computed with the higher-precision reference."""
+        written = self._sampled()
+        returned = bound.call()
+        judged = [
+            self._judged(name, read(), expected) for name, (read, expected) in written.items()
+        ]
         if self._returns_scalar:
-            expected = self._reduced()
-            result = np.asarray(bound.value(bound.call()))
-            scale = float(expected.gauge)
-        else:
-            pick, expected = self._sampled()
-            bound.call()
-            result = pick()
-            scale = float(np.linalg.norm(expected.value))
+            result = np.asarray(bound.value(returned))
+            judged.append(self._judged(self.spec.output_name, result, self._reduced()))
+        error = np.max([one.error for one in judged])  # of which a NaN is the largest
+        return Accuracy(float(error), all(one.good for one in judged))
+
+    def _judged(self, name: str, result: np.ndarray, expected: Reference | Exact) -> Accuracy:
+        arg = self.spec.operand(name)
+        good = judge(result, expected, arg.dtype(self.dtype)).passed
+        if isinstance(expected, Exact):
+            return Accuracy(float(not good), good)
+        size = float(np.linalg.norm(expected.value))
+        scale = max(size, float(expected.gauge)) if arg.ndim == 0 else size
         error = np.linalg.norm((result - expected.value) - expected.tail) / scale
-        return Accuracy(float(error), judge(result, expected, self.result_dtype).passed)
+        return Accuracy(float(error), good)
 
-    def _reduced(self) -> Reference:
-        """The whole sum or norm; its operands never change."""
+    def _reduced(self) -> Reference | Exact:
+        """The whole sum, norm or place of an element; after the call, where it changes a vector."""
+        if self.spec.name == "axpydot":
+            return _added(self._chunked("dotu", {"x": self.operands["z"], "y": self.operands["u"]}))
         if self._whole is None:
-
-            def part(chunk: slice) -> Reference:
-                pieces = {
-                    name: self.place.part(vector, chunk.start, chunk.stop)
-                    for name, vector in self.operands.items()
-                }
-                return reference(self.case.routine, pieces, {}, {}, self.dtype.compute)
-
-            combined = _root_of_squares if self.case.routine == "nrm2" else _added
-            self._whole = combined(_chunked(part, self.case.dims[0]))
+            parts = self._chunked(self.spec.name, self.operands)
+            if self.spec.family == "iamax":
+                self._whole = self._first(parts)
+            else:
+                combined = _root_of_squares if self.spec.name == "nrm2" else _added
+                self._whole = combined(parts)
         return self._whole
 
+    def _chunked(self, routine: str, vectors: Mapping[str, Any]) -> list[Any]:
+        """The references of consecutive pieces of vectors that are reduced."""
+        output, numbers = ROUTINES[routine].output_name, SCALARS.get(routine, {})
+
+        def part(chunk: slice) -> Reference | Exact:
+            pieces = {
+                name: self.place.part(vector, chunk.start, chunk.stop)
+                for name, vector in vectors.items()
+            }
+            once = numbers if chunk.start == 0 else dict.fromkeys(numbers, 0.0)
+            return references(routine, pieces, once, {}, self.dtype.compute)[output]
+
+        return _chunked(part, self.case.dims[0])
+
+    def _first(self, parts: list[Exact]) -> Exact:
+        """The place of an element from those of the pieces: the place among what is there."""
+        places = [i * _CHUNK + int(part.value) for i, part in enumerate(parts)]
+        there = {"x": self.place.take(self.operands["x"], places)}
+        found = references(self.spec.name, there, {}, {}, self.dtype.compute)
+        return Exact(np.asarray(places[int(found[self.spec.output_name].value)]))
+
     def _sampled(self) -> Sampled:
-        """A function that reads a sample of the output, and what it must read after one call."""
-        if self.spec.level == 1:  # the vector is read too: what it must become changes each time
-            return self._sampled_vector()
+        """What reads a sample of each array that is written, and what it reads after one call."""
+        if self.spec.level == 1:  # vectors are read too: what they must become changes each time
+            return self._sampled_vectors()
         if self._sample is None:
             matvec = self.spec.level == 2
             self._sample = self._sampled_matvec() if matvec else self._sampled_product()
         return self._sample
 
-    def _sampled_vector(self) -> Sampled:
+    def _sampled_vectors(self) -> Sampled:
+        written = [arg.name for arg in self.spec.arguments if arg.is_output]
+        if not written:
+            return {}
         index = _sample(self.case.dims[0], _SAMPLED_ELEMENTS[1])
         vectors = {name: self.place.take(v, index) for name, v in self.operands.items()}
-        scalars = {"alpha": ALPHA[self.case.routine]}
-        expected = reference(self.case.routine, vectors, scalars, {}, self.dtype.compute)
-        output = self.operands[self.spec.output_name]
-        return lambda: self.place.take(output, index), expected
+        numbers = SCALARS.get(self.spec.name, {})
+        expected = references(self.spec.name, vectors, numbers, {}, self.dtype.compute)
+        reads = {name: partial(self.place.take, self.operands[name], index) for name in written}
+        return {name: (reads[name], expected[name]) for name in written}
 
     def _sampled_matvec(self) -> Sampled:
         m, n = self.case.dims
@@ -159,7 +200,8 @@ class Problem:
             pieces = {"a": a[chunk] if transposed else a[:, chunk], "x": x[chunk]}
             return reference("gemv", pieces, {}, self.options, self.dtype.compute)
 
-        return lambda: self.place.take(self.operands["y"], rows), _added(_chunked(part, n))
+        y = self.operands["y"]
+        return {"y": (lambda: self.place.take(y, rows), _added(_chunked(part, n)))}
 
     def _sampled_product(self) -> Sampled:
         m, n, k = self.case.dims
@@ -168,7 +210,8 @@ class Problem:
         a = self.place.take(self.operands["a"], rows, axis=int(self.options["trans_a"] != "N"))
         b = self.place.take(self.operands["b"], columns, axis=int(self.options["trans_b"] == "N"))
         expected = reference("gemm", {"a": a, "b": b}, {}, self.options, self.dtype.compute)
-        return lambda: self.place.take(self.operands["c"], rows)[:, columns], expected
+        c = self.operands["c"]
+        return {"c": (lambda: self.place.take(c, rows)[:, columns], expected)}
 
 
 def _sample(n: int, count: int) -> list[int]:
@@ -178,8 +221,8 @@ def _sample(n: int, count: int) -> list[int]:
     return sorted({0, n - 1, *random.Random(n).sample(range(1, n - 1), max(count - 2, 0))})
 
 
-def _chunked(part: Callable[[slice], Reference], n: int) -> list[Reference]:
-    """The references of consecutive pieces of a sum of n terms."""
+def _chunked(part: Callable[[slice], Any], n: int) -> list[Any]:
+    """The references of consecutive pieces of n terms."""
     chunks = [slice(start, min(start + _CHUNK, n)) for start in range(0, n, _CHUNK)]
     with ThreadPoolExecutor() as pool:
         return list(pool.map(part, chunks))

@@ -18,7 +18,7 @@ from tileblas.lab.cases import Case
 from tileblas.lab.device import Device
 from tileblas.lab.environment import cores
 from tileblas.lab.places import Place, host_normal
-from tileblas.lab.rivals import Cublas
+from tileblas.lab.rival_cublas import Cublas
 from tileblas.lab.timing import Clock, HostClock, best_seconds
 
 _HOST_BYTES = 256 << 20  # of one array: beyond the last-level cache of most machines

@@ -20,13 +20,13 @@ import numpy as np
 
 import tileblas
 from tileblas.arrays.ingest import ingest
+from tileblas.arrays.results import new_array
 from tileblas.arrays.scalars import parse
 from tileblas.backends import dispatch, select
 from tileblas.backends.staging import DEVICE, Staged
 from tileblas.core import check
 from tileblas.core.call import Scalar
-from tileblas.core.canon import canonical, new_output, result_operand
-from tileblas.core.dtypes import numpy_dtype
+from tileblas.core.canon import canonical, results
 from tileblas.core.operand import HOST, Operand
 from tileblas.core.spec import Spec
 from tileblas.lab import digits, environment
@@ -34,7 +34,7 @@ from tileblas.lab.bench import timed_backend
 from tileblas.lab.cases import Case
 from tileblas.lab.places import HostPlace, Place, device_place
 from tileblas.lab.problems import Accuracy, Problem
-from tileblas.lab.rivals import ALPHA
+from tileblas.lab.rival_calls import scalars
 from tileblas.lab.timing import Call, DeviceClock, HostClock, Repeats, race
 from tileblas.routines.registry import ROUTINES
 from tileblas.runtime import memory
@@ -210,14 +210,13 @@ def described(problem: Problem) -> Described:
     """A problem on NumPy arrays as a backend gets it, its result allocated."""
     spec, dtype = problem.spec, problem.dtype
     options = {option.name: option.default for option in spec.options} | problem.options
-    numbers = {"alpha": ALPHA.get(spec.name, 1), "beta": 0}
-    scalars = {name: parse(spec, name, numbers[name], dtype, HOST) for name in spec.scalars}
+    numbers = {n: parse(spec, n, value, dtype, HOST) for n, value in scalars(spec).items()}
     operands = {name: ingest(array) for name, array in problem.operands.items()}
-    if spec.output_name not in operands:
-        sizes = dict(zip(spec.dims, problem.case.dims, strict=True))
-        shape = new_output(spec.operands[spec.output], sizes, ())
-        operands[spec.output_name] = ingest(np.empty(shape, numpy_dtype(problem.result_dtype)))
-    return spec, options, operands, scalars
+    made = results(spec, list(operands.values()), problem.case.dims, (), dtype)
+    like = next(iter(operands.values()))
+    for name, result in made.items():
+        operands[name] = new_array(like, result.shape, spec.operand(name).dtype(dtype), None)
+    return spec, options, operands, numbers
 
 
 def stage_seconds(
@@ -241,9 +240,13 @@ def stage_seconds(
         for panel in panels:
             staged.send(panel)
         done()
-        results = [staged.compute(panel, own) for panel in panels]
+        computed = [staged.compute(panel, own) for panel in panels]
         done()
-        transfers = [staged.receive(*pair) for pair in zip(panels, results, strict=True)]
+        transfers = [
+            staged.receive(panel, name, result)
+            for panel, found in zip(panels, computed, strict=True)
+            for name, result in found.items()
+        ]
         for transfer in transfers:
             transfer.wait()
         done()
@@ -260,11 +263,10 @@ def reckoned(
     given = [operands[arg.name] for arg in spec.arguments]
     letters = dict(options)
     dims, batch = check.check_shapes(spec, given, letters)
-    output = operands[spec.output_name]
-    if spec.operands[spec.output].role == "new":
-        assert given[0].dtype is not None
-        output = result_operand(spec.operands[spec.output], output.shape, given[0].dtype)
-    problem = canonical(spec, given, output, dims, batch, letters, scalars)
+    dtype = given[0].dtype
+    assert dtype is not None
+    made = results(spec, given, dims, batch, dtype)
+    problem = canonical(spec, given, made, dims, batch, letters, scalars)
     return select.reckoning(spec, problem)
 
 
