@@ -9,15 +9,13 @@ import pytest
 
 from tileblas.arrays.ingest import ingest
 from tileblas.core.call import Problem, Scalar
-from tileblas.core.canon import canonical, result_operand
+from tileblas.core.canon import canonical, results
 from tileblas.core.check import check_shapes
 from tileblas.core.operand import CONJ, NEG
 from tileblas.core.trivial import is_noop, without_product
-from tileblas.routines.level1 import elementwise
 from tileblas.routines.registry import ROUTINES
 
-GEMM, AXPY, DOTC = ROUTINES["gemm"], ROUTINES["axpy"], ROUTINES["dotc"]
-NRM2, SCAL, GEMV = ROUTINES["nrm2"], ROUTINES["scal"], ROUTINES["gemv"]
+GEMM, GEMV = ROUTINES["gemm"], ROUTINES["gemv"]
 ONE, ZERO, REAL = Scalar("one", 1.0), Scalar("zero"), Scalar("real", 0.5)
 
 
@@ -28,10 +26,8 @@ def gemm_problem(a, b, c, trans=("N", "N"), alpha=ONE, beta=ZERO, flags=(0, 0, 0
     ]
     options = dict(zip(("trans_a", "trans_b"), trans, strict=True))
     dims, batch = check_shapes(GEMM, operands, options)
-    output = None
-    if c is None:
-        output = result_operand(GEMM.operands[2], (*batch, *dims[:2]), operands[0].dtype)
-    return canonical(GEMM, operands, output, dims, batch, options, {"alpha": alpha, "beta": beta})
+    made = results(GEMM, operands, dims, batch, operands[0].dtype)
+    return canonical(GEMM, operands, made, dims, batch, options, {"alpha": alpha, "beta": beta})
 
 
 def evaluate(problem: Problem, arrays: dict[str, np.ndarray]) -> np.ndarray:
@@ -132,42 +128,6 @@ def test_axes_of_length_one_have_no_stride():
     assert problem.inputs[0].strides == (0, 2)
 
 
-def elementwise_axpy(x, y) -> Problem:
-    operands = [ingest(x), ingest(y)]
-    dims, batch = check_shapes(AXPY, operands, {})
-    return elementwise(canonical(AXPY, operands, None, dims, batch, {}, {"alpha": REAL}))
-
-
-def test_elementwise_on_contiguous_arrays_is_one_vector():
-    problem = elementwise_axpy(np.ones((3, 4, 5)), np.ones((3, 4, 5)))
-    assert problem.dims == (60,)
-    assert problem.batch == ()
-    assert problem.output.strides == (1,)
-
-
-def test_elementwise_walks_the_output_along_its_smallest_stride():
-    x, y = np.ones((3, 4)), np.asfortranarray(np.ones((3, 4)))
-    problem = elementwise_axpy(x, y)
-    assert problem.dims == (3,)
-    assert problem.output.strides == (1,)
-    assert problem.inputs[0].strides == (4,)
-    assert problem.batch == (4,)
-
-
-def test_elementwise_on_reversed_views_keeps_their_sign():
-    problem = elementwise_axpy(np.ones(5)[::-1], np.ones(5))
-    assert problem.inputs[0].strides == (-1,)
-    assert problem.output.strides == (1,)
-
-
-def test_dotc_conjugates_its_first_vector():
-    x = np.ones(3, complex)
-    operands = [ingest(x), ingest(x)]
-    made = result_operand(DOTC.operands[2], (), operands[0].dtype)
-    problem = canonical(DOTC, operands, made, (3,), (), {}, {})
-    assert [v.conj for v in problem.inputs] == [True, False]
-
-
 @pytest.mark.parametrize(
     ("shape", "alpha", "beta", "noop"),
     [
@@ -203,56 +163,6 @@ def test_one_row_of_a_column_major_output_is_written_as_a_column():
     assert problem.output.strides == (4, 0)
 
 
-# ---- nrm2 and scal ------------------------------------------------------------------------------
-
-
-def test_a_norm_is_real_and_its_problem_has_the_type_of_the_vector():
-    x = ingest(np.ones((2, 3), np.complex64))
-    made = result_operand(NRM2.operands[1], (2,), x.dtype)
-    problem = canonical(NRM2, [x], made, (3,), (2,), {}, {})
-    assert (problem.dtype.name, problem.output.dtype.name) == ("complex64", "float32")
-    assert problem.is_complex
-    assert problem.batch == (2,)
-    assert not is_noop(NRM2, problem)
-
-
-def scal_problem(x, alpha=REAL, flags=0) -> Problem:
-    operand = ingest(x)._replace(flags=flags)
-    dims, batch = check_shapes(SCAL, [operand], {})
-    return canonical(SCAL, [operand], None, dims, batch, {}, {"alpha": alpha})
-
-
-def test_scal_reads_what_it_writes():
-    problem = scal_problem(np.ones((2, 5), complex)[:, ::-2])
-    assert problem.inputs == ()
-    assert problem.views == (problem.output,)
-    assert problem.dtype is problem.output.dtype
-    assert problem.output.strides == (-2,)
-
-
-def test_lazy_bits_of_a_scaled_vector():
-    """A sign stays as it is; conjugates ask for the conjugate of alpha."""
-    problem = scal_problem(np.ones(3, complex), flags=CONJ | NEG)
-    assert not problem.negate
-    assert problem.conj_scalars
-    assert not problem.output.conj
-
-
-@pytest.mark.parametrize(
-    ("shape", "alpha", "noop"),
-    [((3,), ONE, True), ((3,), ZERO, False), ((3,), REAL, False), ((0,), ZERO, True)],
-)
-def test_quick_returns_of_scal(shape, alpha, noop):
-    problem = without_product(scal_problem(np.ones(shape), alpha))
-    assert is_noop(SCAL, problem) is noop
-
-
-def test_scal_of_any_contiguous_array_is_one_vector():
-    for x in (np.ones((3, 4, 5)), np.asfortranarray(np.ones((3, 4, 5)))):
-        problem = elementwise(scal_problem(x))
-        assert (problem.dims, problem.batch, problem.output.strides) == ((60,), (), (1,))
-
-
 # ---- gemv ---------------------------------------------------------------------------------------
 
 
@@ -263,10 +173,8 @@ def gemv_problem(a, x, y, trans="N", alpha=ONE, beta=ZERO, flags=(0, 0, 0)) -> P
     ]
     options = {"trans": trans}
     dims, batch = check_shapes(GEMV, operands, options)
-    output = None
-    if y is None:
-        output = result_operand(GEMV.operands[2], (*batch, dims[0]), operands[0].dtype)
-    return canonical(GEMV, operands, output, dims, batch, options, {"alpha": alpha, "beta": beta})
+    made = results(GEMV, operands, dims, batch, operands[0].dtype)
+    return canonical(GEMV, operands, made, dims, batch, options, {"alpha": alpha, "beta": beta})
 
 
 @pytest.mark.parametrize("trans", ["N", "T", "C"])

@@ -19,10 +19,11 @@ def test_a_device_scalar_inside_the_output_is_refused():
     y = Operand(4096, FLOAT32, (8,), (2,), 0, 0, "test", None)
     inside = Operand(4096 + 16, FLOAT32, (), (), 0, 0, "test", None)
     between = inside._replace(pointer=4096 + 12)
+    arg = AXPY.operand("y")
     with pytest.raises(BlasError, match=r"'alpha' .*is an element of 'y'") as caught:
-        check_scalar_aliasing(AXPY, "alpha", inside, y)
+        check_scalar_aliasing(AXPY, "alpha", inside, arg, y)
     assert caught.value.position == 2
-    check_scalar_aliasing(AXPY, "alpha", between, y)
+    check_scalar_aliasing(AXPY, "alpha", between, arg, y)
 
 
 def test_sizes_are_integers():

@@ -12,15 +12,18 @@ import ml_dtypes
 import numpy as np
 import triton.language as tl
 
-from tileblas.kernels import elementwise, gemm, matvec, reduce
+from tileblas.kernels import elementwise, gemm, matvec, reduce, rotations
 
 DTYPES = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+#: Real ones by their bits, in float64, and pairs: where the type makes no other difference.
+SOME = ("bfloat16", "float64", "complex64")
 NUMPY = {name: np.dtype(getattr(ml_dtypes, name, name)) for name in DTYPES}
 COMPUTE = {name: "float64" if name in ("float64", "complex128") else "float32" for name in DTYPES}
 REAL = {"complex64": "float32", "complex128": "float64"}
 UNIT = {"float16": 2**-11, "bfloat16": 2**-8, "float32": 2**-24, "float64": 2**-53}
 UNIT |= {"complex64": UNIT["float32"], "complex128": UNIT["float64"]}
-POINTER_TYPES = {"float16": tl.float16, "bfloat16": tl.uint16, "int32": tl.int32}
+POINTER_TYPES = {"float16": tl.float16, "bfloat16": tl.uint16}
+POINTER_TYPES |= {"int32": tl.int32, "int64": tl.int64}
 POINTER_TYPES |= {"float32": tl.float32, "complex64": tl.float32}
 POINTER_TYPES |= {"float64": tl.float64, "complex128": tl.float64}
 
@@ -96,36 +99,103 @@ def quiet():
         yield
 
 
+def term(value):
+    """(KIND, value, imaginary part) of a factor, of which None and "one" are constants."""
+    if value is None or isinstance(value, str):
+        return value or "zero", 0, 0
+    return scalar(value)
+
+
+def vectors(*arrays):
+    """Their pointers, increments, and strides of two batch axes."""
+    incs = [unit(strides(x)[-1]) for x in arrays]
+    return list(map(Pointer, arrays)), incs, [step for x in arrays for step in batch_strides(x, 1)]
+
+
 @quiet()
-def dot(x, y, *, conj_x=False, conj_y=False, negate=False, splits=1, block=256):
-    """dot_kernel along the last axis, for up to two batch axes. Counters must end at zero."""
+def combine(x, y, alpha=None, beta=None, *, idle="", conj_x=False, negate=False,
+            conj_scalars=False, policy="", block=256):  # fmt: skip
+    """combine_kernel along the last axis, in place in y: y := alpha x + beta y.
+
+    None is the factor of a term that is not there; without alpha there is no x either.
+    """
+    outer, inner = two(y.shape[:-1], 1)
+    blocks = max(1, -(-y.shape[-1] // block))
+    (alpha_kind, *alpha), (beta_kind, *beta) = term(alpha), term(beta)
+    given = [y] if x is None else [x, y]
+    pointers, incs, steps = vectors(*given)
+    absent = [0] * (x is None)
+    elementwise.combine_kernel[(outer * inner * blocks,)](
+        *absent, *pointers, *alpha, *beta, y.shape[-1], *absent, *incs, inner,
+        *absent, *absent, *steps, blocks,
+        COMPLEX=y.dtype.kind == "c", CONJ_X=conj_x, NEGATE=negate, CONJ_SCALARS=conj_scalars,
+        ALPHA_KIND=alpha_kind, BETA_KIND=beta_kind, IDLE=idle, POLICY=policy,
+        BATCHED=outer * inner > 1, BLOCK=block,
+    )  # fmt: skip
+
+
+@quiet()
+def transform(op, x, y, numbers=(), *, conj_x=False, negate=False, conj_scalars=False, block=256):
+    """transform_kernel along the last axis, in place: numbers are (c, s), or param of rotm."""
+    outer, inner = two(y.shape[:-1], 1)
+    blocks = max(1, -(-y.shape[-1] // block))
+    names = {"swap": (), "rot": ("c", "s"), "rotm": ("flag", "h11", "h21", "h12", "h22")}[op]
+    given = dict(zip(names, map(scalar, numbers), strict=True))
+    kinds, values = {}, []
+    for name in ("c", "s", "flag", "h11", "h21", "h12", "h22"):
+        kind, re, im = given.get(name, ("zero", 0, 0))
+        kinds[f"{name.upper()}_KIND"] = kind
+        values += (re, im) if name == "s" else (re,)
+    pointers, incs, steps = vectors(x, y)
+    elementwise.transform_kernel[(outer * inner * blocks,)](
+        *pointers, *values, y.shape[-1], *incs, inner, *steps, blocks,
+        OP=op, COMPLEX=y.dtype.kind == "c", CONJ_X=conj_x, NEGATE=negate,
+        CONJ_SCALARS=conj_scalars, **kinds, POLICY="", BATCHED=outer * inner > 1, BLOCK=block,
+    )  # fmt: skip
+
+
+@quiet()
+def reduce_to(op, x, y=None, *, out=None, conj_x=False, conj_y=False, negate=False, alpha=None,
+              splits=1, block=256):  # fmt: skip
+    """reduce_kernel along the last axis, for up to two batch axes. Counters must end at zero.
+
+    `out` is the type of the result, where it is not the usual one: of float32 operands that asks
+    for sums in float64.
+    """
     outer, inner = two(x.shape[:-1], 1)
-    out = np.full(x.shape[:-1], np.nan, x.dtype)
-    partial = np.full(outer * inner * splits * 2, np.nan, COMPUTE[x.dtype.name])
+    picks, name = op in ("iamax", "iamin"), x.dtype.name
+    usual = "int64" if picks else name if op == "dot" else REAL.get(name, name)
+    result = np.full(x.shape[:-1], -7 if picks else np.nan, NUMPY.get(out or usual, np.int64))
+    parts = np.full(outer * inner * splits * 3, *((-1, np.int64) if picks else (np.nan,)))
     arrived = np.zeros(outer * inner, np.int32)
-    reduce.dot_kernel[(outer * inner * splits,)](
-        Pointer(x), Pointer(y), Pointer(out), Pointer(partial), Pointer(arrived),
-        x.shape[-1], *map(unit, (strides(x)[-1], strides(y)[-1])), inner,
-        *batch_strides(x, 1), *batch_strides(y, 1), *batch_strides(out, 0), splits,
-        COMPLEX=x.dtype.kind == "c", CONJ_X=conj_x, CONJ_Y=conj_y, NEGATE=negate,
+    pointers, incs, steps = vectors(x) if y is None else vectors(x, y)
+    absent = [0] * (y is None)
+    kind, number, _ = term(alpha)
+    reduce.reduce_kernel[(outer * inner * splits,)](
+        *pointers, *absent, *map(Pointer, (result, parts, arrived)), number,
+        x.shape[-1], *incs, *absent, inner, *steps, *absent, *absent, *batch_strides(result, 0),
+        splits, OP=op, COMPLEX=x.dtype.kind == "c", CONJ_X=conj_x, CONJ_Y=conj_y, NEGATE=negate,
+        ALPHA_KIND=kind, WIDE=out is not None or alpha is not None, POLICY="",
         BATCHED=outer * inner > 1, SPLIT=splits > 1, BLOCK=block, MAX_SPLITS=16,
     )  # fmt: skip
     assert not arrived.any()
-    return out
+    return result
 
 
 @quiet()
-def nrm2(x, *, splits=1, block=256):
-    """nrm2_kernel along the last axis, for up to two batch axes. Counters must end at zero."""
-    outer, inner = two(x.shape[:-1], 1)
-    out = np.full(x.shape[:-1], np.nan, NUMPY[REAL.get(x.dtype.name, x.dtype.name)])
-    partial = np.full(outer * inner * splits * 3, np.nan)
+def axpydot(w, v, u, z, alpha, *, conj=(False, False, False), splits=1, block=256):
+    """axpydot_kernel along the last axis: z in place, the sums come back."""
+    outer, inner = two(z.shape[:-1], 1)
+    out = np.full(z.shape[:-1], np.nan, z.dtype)
+    parts = np.full(outer * inner * splits * 2, np.nan)
     arrived = np.zeros(outer * inner, np.int32)
-    reduce.nrm2_kernel[(outer * inner * splits,)](
-        Pointer(x), Pointer(out), Pointer(partial), Pointer(arrived),
-        x.shape[-1], unit(strides(x)[-1]), inner,
-        *batch_strides(x, 1), *batch_strides(out, 0), splits,
-        COMPLEX=x.dtype.kind == "c", BATCHED=outer * inner > 1, SPLIT=splits > 1,
+    kind, re, im = scalar(alpha)
+    pointers, incs, steps = vectors(w, v, u, z)
+    reduce.axpydot_kernel[(outer * inner * splits,)](
+        *pointers, *map(Pointer, (out, parts, arrived)), re, im, z.shape[-1], *incs, inner,
+        *steps, *batch_strides(out, 0), splits,
+        COMPLEX=z.dtype.kind == "c", CONJ_W=conj[0], CONJ_V=conj[1], CONJ_U=conj[2],
+        ALPHA_KIND=kind, POLICY="", BATCHED=outer * inner > 1, SPLIT=splits > 1,
         BLOCK=block, MAX_SPLITS=16,
     )  # fmt: skip
     assert not arrived.any()
@@ -133,30 +203,29 @@ def nrm2(x, *, splits=1, block=256):
 
 
 @quiet()
-def scal(x, alpha, *, conj_alpha=False, block=256):
-    """scal_kernel along the last axis, in place in x."""
-    outer, inner = two(x.shape[:-1], 1)
-    blocks = max(1, -(-x.shape[-1] // block))
-    kind, re, im = scalar(alpha)
-    elementwise.scal_kernel[(outer * inner * blocks,)](
-        Pointer(x), re, im, x.shape[-1], unit(strides(x)[-1]), inner, *batch_strides(x, 1), blocks,
-        COMPLEX=x.dtype.kind == "c", CONJ_ALPHA=conj_alpha, ALPHA_KIND=kind,
-        BATCHED=outer * inner > 1, BLOCK=block,
+def rotg(a, b, c, s, r, z=None, *, block=64):
+    """rotg_kernel, a lane for each pair along the last axis; c, s, r and z in place."""
+    outer, inner = two(a.shape[:-1], 1)
+    blocks = max(1, -(-a.shape[-1] // block))
+    given = [a, b, c, s] + ([] if z is None else [z]) + [r]
+    pointers, incs, steps = vectors(*given)
+    if z is None:
+        pointers[4:4], incs[4:4], steps[8:8] = [0], [0], [0, 0]
+    rotations.rotg_kernel[(outer * inner * blocks,)](
+        *pointers, a.shape[-1], *incs, inner, *steps, blocks,
+        COMPLEX=a.dtype.kind == "c", BATCHED=outer * inner > 1, BLOCK=block,
     )  # fmt: skip
 
 
 @quiet()
-def axpy(x, y, alpha, *, conj_x=False, negate=False, conj_alpha=False, block=256):
-    """axpy_kernel along the last axis, in place in y."""
-    outer, inner = two(y.shape[:-1], 1)
-    blocks = max(1, -(-y.shape[-1] // block))
-    kind, re, im = scalar(alpha)
-    elementwise.axpy_kernel[(outer * inner * blocks,)](
-        Pointer(x), Pointer(y), re, im, y.shape[-1],
-        *map(unit, (strides(x)[-1], strides(y)[-1])), inner,
-        *batch_strides(x, 1), *batch_strides(y, 1), blocks,
-        COMPLEX=y.dtype.kind == "c", CONJ_X=conj_x, NEGATE=negate, CONJ_ALPHA=conj_alpha,
-        ALPHA_KIND=kind, BATCHED=outer * inner > 1, BLOCK=block,
+def rotmg(d1, d2, x1, y1, param, *, block=64):
+    """rotmg_kernel, a lane for each rotation along the last axis; param has one axis more."""
+    outer, inner = two(d1.shape[:-1], 1)
+    blocks = max(1, -(-d1.shape[-1] // block))
+    pointers, incs, steps = vectors(d1, d2, x1, y1)
+    rotations.rotmg_kernel[(outer * inner * blocks,)](
+        *pointers, Pointer(param), d1.shape[-1], *incs, strides(param)[-2], inner,
+        *steps, *batch_strides(param, 2), blocks, BATCHED=outer * inner > 1, BLOCK=block,
     )  # fmt: skip
 
 

@@ -51,6 +51,10 @@ class Code:
         return collections.Counter(o for _, o, _ in self.instructions)
 
 
+def spills(operations: collections.Counter) -> int:
+    return count(operations, "STL") + count(operations, "LDL")
+
+
 def count(operations: collections.Counter, prefix: str) -> int:
     """How many operations are `prefix` itself or `prefix` with a modifier."""
     return sum(n for o, n in operations.items() if o == prefix or o.startswith(prefix + "."))
@@ -88,16 +92,21 @@ def compiled(
         options={"num_warps": warps, "num_stages": stages, "enable_fp_fusion": True}
         | ({"maxnreg": registers} if registers else {}),
     )
+    return disassembled(result.asm["cubin"], result.metadata.shared, loads(result.asm["ttgir"]))
+
+
+def disassembled(cubin, shared, spread=None):
+    """The Code of a cubin; `spread` is how warps are spread over the tiles that it loads."""
     with tempfile.TemporaryDirectory() as folder:
-        cubin = os.path.join(folder, "kernel.cubin")
-        Path(cubin).write_bytes(result.asm["cubin"])
+        path = os.path.join(folder, "kernel.cubin")
+        Path(path).write_bytes(cubin)
         text, usage = (
-            subprocess.run([CUOBJDUMP, flag, cubin], capture_output=True, text=True).stdout
+            subprocess.run([CUOBJDUMP, flag, path], capture_output=True, text=True).stdout
             for flag in ("-sass", "-res-usage")
         )
     instructions = tuple((int(a, 16), o, rest) for a, o, rest in INSTRUCTION.findall(text))
     registers = int(re.search(r"REG:(\d+)", usage)[1])
-    return Code(instructions, loads(result.asm["ttgir"]), registers, result.metadata.shared)
+    return Code(instructions, spread or {}, registers, shared)
 
 
 def loads(ttgir):

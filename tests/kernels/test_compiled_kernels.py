@@ -12,9 +12,10 @@ from sass import (  # noqa: E402
     count,
     gemm_constants,
     gemv_constants,
+    spills,
 )
 
-from tileblas.kernels import elementwise, gemm, matvec, reduce  # noqa: E402
+from tileblas.kernels import gemm, matvec  # noqa: E402
 from tileblas.tuning.table import table  # noqa: E402
 
 VERSION = tuple(int(part) for part in triton.__version__.split(".")[:2])
@@ -98,82 +99,6 @@ def test_gemm_of_unaligned_operands_compiles(dtype, alignment):
     assert code.shared <= SHARED_LIMIT[90]
 
 
-def dot_constants(dtype, block, many=True):
-    flags = dict.fromkeys(("CONJ_X", "CONJ_Y", "NEGATE"), False)
-    flags |= {"BATCHED": many, "SPLIT": many}
-    return flags | {"x_inc": 1, "y_inc": 1, "COMPLEX": dtype.startswith("complex"),
-                    "BLOCK": block, "MAX_SPLITS": 1024}  # fmt: skip
-
-
-def axpy_constants(dtype, block, many=True):
-    flags = dict.fromkeys(("CONJ_X", "CONJ_ALPHA", "NEGATE"), False) | {"BATCHED": many}
-    return flags | {"x_inc": 1, "y_inc": 1, "COMPLEX": dtype.startswith("complex"),
-                    "ALPHA_KIND": "real", "alpha_im": 0, "BLOCK": block}  # fmt: skip
-
-
-def nrm2_constants(dtype, block, many=True):
-    return {"x_inc": 1, "COMPLEX": dtype.startswith("complex"), "BATCHED": many, "SPLIT": many,
-            "BLOCK": block, "MAX_SPLITS": 1024}  # fmt: skip
-
-
-def scal_constants(dtype, block, many=True):
-    return {"x_inc": 1, "COMPLEX": dtype.startswith("complex"), "CONJ_ALPHA": False,
-            "BATCHED": many, "ALPHA_KIND": "real", "alpha_im": 0, "BLOCK": block}  # fmt: skip
-
-
-def widest(dtype):
-    """The width of the widest load: a pair at a time for complex64, 16 bytes else."""
-    return "64" if dtype == "complex64" else "128"
-
-
-def spills(operations):
-    return count(operations, "STL") + count(operations, "LDL")
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_dot_loop_loads_wide_for_any_length(dtype):
-    code = compiled(reduce.dot_kernel, dtype, dot_constants(dtype, 16384 // ITEMSIZE[dtype]))
-    loop = max(code.loops(), key=lambda operations: count(operations, "LDG"))
-    assert count(loop, "LDG") == loop["LDG.E." + widest(dtype)] > 0
-    assert not spills(code.operations())
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_nrm2_loop_loads_wide_for_any_length(dtype):
-    row = table("sm_90").candidates("nrm2", dtype)[0]
-    constants, shape = nrm2_constants(dtype, row["BLOCK"]), {"warps": row.num_warps}
-    code = compiled(reduce.nrm2_kernel, dtype, constants, partial="fp64", **shape)
-    loop = max(code.loops(), key=lambda operations: count(operations, "LDG"))
-    assert count(loop, "LDG") == loop["LDG.E." + widest(dtype)] > 0
-    assert count(loop, "DFMA")
-    assert not count(loop, "FFMA")
-    assert not spills(code.operations())
-
-
-def test_the_root_of_nrm2_is_rounded_correctly():
-    """Not the approximation of float32, and no scaling of float32 operands by halves."""
-    code = compiled(reduce.nrm2_kernel, "float32", nrm2_constants("float32", 1024), partial="fp64")
-    assert code.operations()["MUFU.RSQ64H"]
-    assert not code.operations()["MUFU.SQRT"] + code.operations()["MUFU.RSQ"]
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_axpy_loads_and_stores_wide(dtype):
-    code = compiled(elementwise.axpy_kernel, dtype, axpy_constants(dtype, 1024))
-    assert code.operations()["LDG.E." + widest(dtype)]
-    assert code.operations()["STG.E." + widest(dtype)]
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_scal_loads_and_stores_wide(dtype):
-    row = table("sm_90").candidates("scal", dtype)[0]
-    constants = scal_constants(dtype, row["BLOCK"])
-    code = compiled(elementwise.scal_kernel, dtype, constants, warps=row.num_warps)
-    assert code.operations()["LDG.E." + widest(dtype)]
-    assert code.operations()["STG.E." + widest(dtype)]
-    assert not spills(code.operations())
-
-
 @pytest.mark.parametrize("many", [True, False], ids=["shared", "alone"])
 @pytest.mark.parametrize("layout", ["row", "col"])
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -253,45 +178,28 @@ def test_gemv_reads_each_part_of_a_complex_x_once(dtype):
 
 
 @pytest.mark.parametrize("many", [True, False])
-@pytest.mark.parametrize("kernel", ["dot", "nrm2", "scal", "axpy", "gemv"])
-def test_a_call_that_is_no_batch_and_not_split_divides_nothing(kernel, many):
+def test_gemv_that_is_no_batch_and_not_split_divides_nothing(many):
     """Integers are divided by way of their reciprocals, which takes longer than all else here."""
-    body, constants = {
-        "dot": (reduce.dot_kernel, dot_constants("float32", 1024, many)),
-        "nrm2": (reduce.nrm2_kernel, nrm2_constants("float32", 1024, many)),
-        "scal": (elementwise.scal_kernel, scal_constants("float32", 1024, many)),
-        "axpy": (elementwise.axpy_kernel, axpy_constants("float32", 1024, many)),
-        "gemv": (matvec.gemv_kernel, gemv_constants("float32", "row", (16, 128), many=many)),
-    }[kernel]
-    code = compiled(body, "float32", constants, partial="fp64" if kernel == "nrm2" else None)
+    constants = gemv_constants("float32", "row", (16, 128), many=many)
+    code = compiled(matvec.gemv_kernel, "float32", constants)
     assert bool(count(code.operations(), "MUFU.RCP")) == many
 
 
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
-def test_strided_vectors_compile(dtype):
+def test_matrices_without_a_unit_stride_compile(dtype):
     """Increments, and strides of a matrix, that are no compile-time constants."""
-    for kernel, constants, partial in (
-        (reduce.dot_kernel, dot_constants(dtype, 1024), None),
-        (reduce.nrm2_kernel, nrm2_constants(dtype, 1024), "fp64"),
-        (elementwise.axpy_kernel, axpy_constants(dtype, 1024), None),
-        (elementwise.scal_kernel, scal_constants(dtype, 1024), None),
-        (matvec.gemv_kernel, gemv_constants(dtype, "row", (16, 128)), None),
-        (matvec.gemv_kernel, gemv_constants(dtype, "col", (64, 32)), None),
-    ):
+    for layout, blocks in (("row", (16, 128)), ("col", (64, 32))):
+        constants = gemv_constants(dtype, layout, blocks)
         strides = ("x_inc", "y_inc", "a_m", "a_n")
         strided = {name: value for name, value in constants.items() if name not in strides}
-        strided |= {"UNIT": False} if "UNIT" in constants else {}
-        assert compiled(kernel, dtype, strided, alignment=1, partial=partial).instructions
+        strided["UNIT"] = False
+        assert compiled(matvec.gemv_kernel, dtype, strided, alignment=1).instructions
 
 
 @pytest.mark.parametrize("cc", sorted(set(SHARED_LIMIT) - {90}))
 def test_other_targets_fit(cc):
     """One type a kernel: it compiles, and its shared memory fits."""
     cases = [
-        (reduce.dot_kernel, "float32", dot_constants("float32", 1024), 3),
-        (reduce.nrm2_kernel, "float64", nrm2_constants("float64", 1024), 3),
-        (elementwise.axpy_kernel, "float32", axpy_constants("float32", 1024), 3),
-        (elementwise.scal_kernel, "float32", scal_constants("float32", 1024), 3),
         (matvec.gemv_kernel, "float32", gemv_constants("float32", "row", (16, 128)), 1),
         (matvec.gemv_kernel, "float32", gemv_constants("float32", "col", (64, 32)), 1),
         (gemm.gemm_kernel, "float16", gemm_constants("float16", (64, 64, 32)), 3),

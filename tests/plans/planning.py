@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tileblas.arrays.ingest import ingest
-from tileblas.core.call import Scalar
-from tileblas.core.canon import canonical, result_operand
+from tileblas.core.call import Problem, Scalar
+from tileblas.core.canon import canonical, results
 from tileblas.core.check import check_shapes
 from tileblas.routines.registry import ROUTINES
 from tileblas.tuning.table import table
@@ -16,26 +16,38 @@ REAL, ZERO = Scalar("real", 0.5), Scalar("zero")
 KNOBS = {name for _, config in SM_90.rows for name, _ in config.knobs}
 
 
-def launches(name, arrays, alignment=16, beta=ZERO, tables=SM_90):
+def posed(name, arrays, beta=ZERO, numbers=None, flags=()) -> Problem:
+    """The problem of a call; `numbers` are scalars by name, `flags` lazy bits of the operands."""
     spec = ROUTINES[name]
     operands = [ingest(x) for x in arrays]
+    for i, flag in enumerate(flags):
+        operands[i] = operands[i]._replace(flags=flag)
     options = {option.name: "N" for option in spec.options}
     operands += [None] * (len(spec.arguments) - len(operands))
     dims, batch = check_shapes(spec, operands, options)
-    made = None
-    if spec.operands[spec.output].role == "new" or operands[spec.output] is None:
-        axes = spec.operands[spec.output].axes
-        shape = (*batch, *(dims[spec.dims.index(axis)] for axis in axes))
-        made = result_operand(spec.operands[spec.output], shape, operands[0].dtype)
-    scalars = dict(zip(spec.scalars, (REAL, beta), strict=False))
-    problem = canonical(spec, operands, made, dims, batch, options, scalars)
-    return spec.plan(problem, tables, alignment)
+    made = results(spec, operands, dims, batch, operands[0].dtype)
+    scalars = dict.fromkeys(spec.scalars, REAL) | {"beta": beta} | (numbers or {})
+    return canonical(spec, operands, made, dims, batch, options, scalars)
+
+
+def launches(name, arrays, alignment=16, beta=ZERO, tables=SM_90, numbers=None, flags=()):
+    return ROUTINES[name].plan(posed(name, arrays, beta, numbers, flags), tables, alignment)
 
 
 def one(*args, **kwargs):
     found = launches(*args, **kwargs)
     assert len(found) == 1
     return found[0]
+
+
+def arrays(name, x):
+    """The same vector for all arguments of a routine."""
+    return (x,) * len(ROUTINES[name].arguments)
+
+
+def constants(launch):
+    """The constants of a launch by name."""
+    return dict(launch.constants)
 
 
 def value(launch, name):

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from planning import KNOBS, SM_90, launches, one, value, virtual
+from planning import KNOBS, SM_90, launches, one, virtual
 
-from tileblas.routines.registry import ROUTINES
+from tileblas.routines.registry import ROUTINES, families
 from tileblas.routines.samples import problems
 from tileblas.runtime.prebuild import variants
 from tileblas.runtime.target import TARGETS, Target
@@ -19,12 +19,22 @@ from tileblas.tuning.table import table
 # Every variant costs a user a second or more at its first use, so the number is watched.
 @pytest.mark.parametrize(
     ("family", "most"),
-    [("dot", 96), ("nrm2", 72), ("scal", 36), ("axpy", 36), ("gemv", 560), ("gemm", 360)],
+    [
+        *(("dot", 96), ("dsdot", 12), ("sdsdot", 12), ("nrm2", 48), ("asum", 48), ("iamax", 132)),
+        *(("scal", 52), ("copy", 52), ("axpy", 56), ("axpby", 108), ("axpydot", 66)),
+        *(("swap", 54), ("rot", 54), ("rotm", 48), ("rotg", 4), ("rotmg", 2)),
+        *(("gemv", 560), ("gemm", 360)),
+    ],
 )
 def test_number_of_prebuilt_variants(family, most, record_property):
     count = len(variants([family], Target(90)))
     record_property("variants", count)
     assert 0 < count <= most
+
+
+def test_the_number_of_variants_of_every_family_is_watched():
+    mark = next(m for m in test_number_of_prebuilt_variants.pytestmark if m.name == "parametrize")
+    assert {family for family, _ in mark.args[1]} == set(families())
 
 
 @pytest.mark.parametrize("size", [100, 128, 1000, 1024, 4096])
@@ -82,74 +92,6 @@ def test_a_window_matrix_is_not_called_aligned():
     assert one("gemm", (window, np.empty((64, 64), np.float32))).alignment == 1
 
 
-def test_a_batched_dot_keeps_wide_loads_although_its_results_lie_close():
-    x = np.empty((3, 1024), np.float32)
-    launch = one("dot", (x, x))
-    assert launch.alignment == 16
-    assert launch.grid == 3
-
-
-@pytest.mark.parametrize(
-    ("shape", "flags"),
-    [((1000,), (False, False)), ((1 << 20,), (False, True)), ((9, 1000), (True, False))],
-)
-def test_kernels_are_told_whether_there_is_a_batch_and_a_split(shape, flags):
-    launch = one("dot", (np.empty(shape, np.float32),) * 2)
-    constants = dict(launch.constants)
-    assert (constants["BATCHED"], constants["SPLIT"]) == flags
-    assert (value(launch, "splits") > 1) == flags[1]
-
-
-def test_long_vectors_are_split_and_the_workspace_holds_every_part():
-    x = np.empty(1 << 20, np.complex64)
-    launch = one("dot", (x, x))
-    splits = value(launch, "splits")
-    assert launch.grid == splits > 1
-    assert launch.partial_bytes == 8 * splits
-    assert launch.counters == 1
-
-
-@pytest.mark.parametrize(("dtype", "sums"), [(np.complex64, 1), (np.float64, 3)])
-def test_the_partial_sums_of_a_norm_are_in_float64(dtype, sums):
-    """One of each split; three where squares are sorted by magnitude."""
-    launch = one("nrm2", (np.empty(1 << 20, dtype),))
-    splits = value(launch, "splits")
-    assert launch.grid == splits > 1
-    assert launch.partial_bytes == 8 * sums * splits
-    assert launch.counters == 1
-
-
-@pytest.mark.parametrize("name", ["scal", "axpy"])
-def test_the_axes_of_a_dense_array_are_scaled_as_one_vector(name):
-    x = np.empty((6, 5, 700), np.float32)
-    launch = one(name, (x,) * len(ROUTINES[name].arguments))
-    assert value(launch, "n") == x.size
-    assert launch.alignment == 16
-    columns = x.transpose(2, 0, 1)
-    assert value(one(name, (columns,) * len(ROUTINES[name].arguments)), "n") == x.size
-
-
-@pytest.mark.parametrize("dtype", ["float32", "complex64"])
-@pytest.mark.parametrize("shape", [(1000,), (1 << 20,), (8, 1000), (8, 1 << 20)], ids=str)
-@pytest.mark.parametrize("name", ["dot", "nrm2", "scal", "axpy"])
-def test_ordinary_calls_on_vectors_are_prebuilt(name, shape, dtype):
-    """Short and long ones, batches of them, and those that begin at an odd element."""
-    known = variants([name], Target(90))
-    gap = 16  # elements between the vectors of a batch
-    x = virtual(dtype, shape, (shape[-1] + gap, 1)[-len(shape) :])
-    for alignment in (16, 8, 1):
-        (launch,) = launches(name, (x,) * len(ROUTINES[name].arguments), alignment)
-        assert variant_of(launch, Target(90)) in known
-
-
-@pytest.mark.parametrize("name", ["dot", "nrm2", "gemv"])
-def test_small_reductions_are_split_under_the_interpreter(name):
-    """So that the programs that add up partial sums run there too."""
-    x = np.empty(1000, np.float32)
-    arrays = {"dot": (x, x), "nrm2": (x,), "gemv": (np.empty((50, 1000), np.float32), x)}[name]
-    assert value(one(name, arrays, tables=table("interpret")), "splits") > 1
-
-
 def test_more_batch_axes_than_a_kernel_walks_become_several_launches():
     a = np.empty((2, 3, 1, 4, 8, 8))
     b = np.empty((2, 1, 5, 4, 8, 8))
@@ -175,10 +117,12 @@ def test_kernels_are_named_in_few_files():
         for launch in spec.plan(problem, SM_90, alignment)
     }
     assert names == {
-        "reduce.dot_kernel",
-        "reduce.nrm2_kernel",
-        "elementwise.scal_kernel",
-        "elementwise.axpy_kernel",
+        "reduce.reduce_kernel",
+        "reduce.axpydot_kernel",
+        "elementwise.combine_kernel",
+        "elementwise.transform_kernel",
+        "rotations.rotg_kernel",
+        "rotations.rotmg_kernel",
         "matvec.gemv_kernel",
         "gemm.gemm_kernel",
     }
@@ -221,13 +165,6 @@ def test_of_many_batch_axes_the_small_ones_become_launches():
     a = np.lib.stride_tricks.as_strided(np.zeros(1), (2000, 1, 5, 8, 8), (8, 0, 800, 64, 8))
     b = np.zeros((3, 1, 8, 8))
     assert len(launches("gemm", (a, b))) == 3
-
-
-def test_no_alignment_is_promised_of_a_result_or_a_device_scalar():
-    x = np.empty((3, 1024), np.float32)
-    promised = {name for name, _ in variant_of(one("dot", (x, x)), Target(90)).divisors}
-    assert {"x", "y"} <= promised
-    assert "out" not in promised
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tileblas.arrays.ingest import ingest
 from tileblas.arrays.scalars import parse
 from tileblas.backends import select, staging
 from tileblas.core import check, processor
-from tileblas.core.canon import canonical, result_operand
+from tileblas.core.canon import canonical, results
 from tileblas.core.dtypes import DTYPES
 from tileblas.core.operand import HOST, c_strides
 from tileblas.routines.registry import ROUTINES
@@ -108,9 +108,8 @@ def problem(name, *shapes, dtype="float32", **numbers):
     scalars = {s: parse(spec, s, defaults[s], DTYPES[dtype], HOST) for s in spec.scalars}
     letters = {option.name: option.default for option in spec.options}
     dims, batch = check.check_shapes(spec, operands, letters)
-    arg = spec.operands[spec.output]
-    output = result_operand(arg, batch, DTYPES[dtype]) if arg.role == "new" else None
-    return spec, canonical(spec, operands, output, dims, batch, letters, scalars)
+    made = results(spec, operands, dims, batch, DTYPES[dtype])
+    return spec, canonical(spec, operands, made, dims, batch, letters, scalars)
 
 
 @pytest.fixture

@@ -7,9 +7,14 @@ import itertools
 import sys
 import textwrap
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+
+sys.path.append(str(Path(__file__).parent))  # --import-mode=importlib puts no folder on it
+
+from fake_gpu import gpu, stage  # noqa: F401
 
 from tileblas.routines.launch import Argument, Launch
 from tileblas.runtime import cache

@@ -26,6 +26,7 @@ VARIANT = Variant(
     num_warps=4,
     num_stages=2,
     max_registers=0,
+    fuse=True,
     target=Target(90),
 )
 COMPILED = Compiled(
@@ -93,6 +94,7 @@ def test_threads_compile_once(compilations, kernels):
         {"num_warps": 8},
         {"num_stages": 3},
         {"max_registers": 255},
+        {"fuse": False},
         {"target": Target(80)},
     ],
     ids=str,

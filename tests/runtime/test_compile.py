@@ -156,7 +156,7 @@ from tileblas.runtime.sources import Kernels
 from tileblas.runtime.target import Target
 from tileblas.runtime.variant import Variant
 from pathlib import Path
-variant = Variant("scale.scale_kernel", (), (), (), 4, 2, 0, Target(90))
+variant = Variant("scale.scale_kernel", (), (), (), 4, 2, 0, True, Target(90))
 try:
     compile_variant(variant, Kernels({kernels.package!r}, Path({str(kernels.folder)!r})))
 except CompileError as error:

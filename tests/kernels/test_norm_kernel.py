@@ -1,4 +1,4 @@
-"""nrm2_kernel in the interpreter against norms in extended precision."""
+"""reduce_kernel in the interpreter: norms against those in extended precision."""
 
 import numpy as np
 import pytest
@@ -11,19 +11,25 @@ from kernel_harness import (  # noqa: E402
     DTYPES,
     NUMPY,
     REAL,
+    SOME,
     UNIT,
     fenced,
-    nrm2,
     placed,
     random,
+    reduce_to,
     wide,
 )
 
 BLOCK = 64
 TINY, HUGE = 2.0**-1022, 2.0**1023  # around the ends of float64's normal numbers
 each_dtype = pytest.mark.parametrize("dtype", DTYPES)
+each_type = pytest.mark.parametrize("dtype", SOME)
 each_split = pytest.mark.parametrize("splits", [1, 3])
 each_scaled = pytest.mark.parametrize("dtype", ["float64", "complex128"])
+
+
+def nrm2(x, **options):
+    return reduce_to("nrm2", x, **options)
 
 
 def norm(x):
@@ -169,7 +175,7 @@ def test_subnormals_keep_their_digits():
     assert abs(nrm2(x) / np.sqrt(28) / x[0] - 1) < 1e-12
 
 
-@each_dtype
+@each_type
 @each_split
 @pytest.mark.parametrize("places", [[0], [74], [149], [0, 149], [0, 74, 149]])
 def test_nan_wins_over_infinity(dtype, splits, places):
@@ -218,7 +224,7 @@ def test_exceptional_imaginary_parts_count(dtype):
     assert np.isnan(nrm2(x))
 
 
-@each_dtype
+@each_type
 def test_bits_depend_on_the_splits_alone(dtype):
     x = random(np.random.default_rng(7), dtype, 1000)
     first = nrm2(x, splits=5, block=BLOCK)
