@@ -127,7 +127,6 @@ def test_updates_load_and_store_wide_and_do_not_spill(name, dtype):
     assert not spills(operations)
 
 
-@pytest.mark.xfail(reason="4096 elements on two warps are too many numbers for a thread")
 @pytest.mark.parametrize(("name", "inc"), [("rot", 1), ("copy", 2)])
 def test_updates_of_half_types_do_not_spill(name, inc):
     """With increments the code for them even has 32 registers, and thousands of spills."""

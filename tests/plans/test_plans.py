@@ -20,9 +20,9 @@ from tileblas.tuning.table import table
 @pytest.mark.parametrize(
     ("family", "most"),
     [
-        *(("dot", 96), ("dsdot", 12), ("sdsdot", 12), ("nrm2", 48), ("asum", 48), ("iamax", 132)),
-        *(("scal", 52), ("copy", 52), ("axpy", 56), ("axpby", 108), ("axpydot", 66)),
-        *(("swap", 54), ("rot", 54), ("rotm", 48), ("rotg", 4), ("rotmg", 2)),
+        *(("dot", 140), ("dsdot", 20), ("sdsdot", 20), ("nrm2", 72), ("asum", 72), ("iamax", 210)),
+        *(("scal", 96), ("copy", 96), ("axpy", 100), ("axpby", 200), ("axpydot", 96)),
+        *(("swap", 84), ("rot", 84), ("rotm", 84), ("rotg", 4), ("rotmg", 2)),
         *(("gemv", 560), ("gemm", 360)),
     ],
 )

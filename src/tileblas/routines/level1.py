@@ -74,7 +74,7 @@ n = 0 gives 0.
         fortran=_XY,
         flops=lambda n: 2 * n,
         elements=lambda n, read_output: 2 * n + 1,
-        plan=plans.reduction("dot", wide=True),
+        plan=plans.reduction("dot", "dsdot", wide=True),
         dtypes=("float32",),
     ),
     Spec(
@@ -89,7 +89,7 @@ n = 0 gives alpha.
         fortran=("n", "alpha", "x", "incx", "y", "incy"),
         flops=lambda n: 2 * n,
         elements=lambda n, read_output: 2 * n + 1,
-        plan=plans.reduction("dot", wide=True),
+        plan=plans.reduction("dot", "dsdot", wide=True),
         scalars=("alpha",),
         dtypes=("float32",),
     ),

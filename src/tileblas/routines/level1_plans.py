@@ -165,8 +165,7 @@ def plan_combine(problem: Problem, table: Table, alignment: int) -> tuple[Launch
     y, (n,) = problem.output, problem.dims
     x = problem.inputs[0] if problem.inputs else None
     alignment = row_alignment(problem.views, alignment)
-    candidates = table.candidates(problem.routine, y.dtype.name)
-    config = choose_upto(candidates, n * prod(problem.batch))
+    config = _tile(problem, table)
     blocks = ceil_div(n, config["BLOCK"])
 
     def make(binder: Binder, inner: int, count: int) -> Launch:
@@ -225,8 +224,7 @@ def plan_transform(problem: Problem, table: Table, alignment: int) -> tuple[Laun
     problem = as_reals(largest_axes_last(elementwise(problem)))
     (x,), y, (n,) = problem.inputs, problem.output, problem.dims
     alignment = row_alignment(problem.views, alignment)
-    candidates = table.candidates(problem.routine, y.dtype.name)
-    config = choose_upto(candidates, n * prod(problem.batch))
+    config = _tile(problem, table)
     blocks = ceil_div(n, config["BLOCK"])
     given = [name for name, _, _ in problem.scalars]
 
@@ -302,6 +300,17 @@ def policy(problem: Problem, table: Table, writes: bool) -> str:
     size = sum(prod(view.shape) * view.dtype.itemsize for view in problem.views) * members
     repeats = any(map(is_repeated, problem.inputs))
     return "evict_first" if table.streams(size, writes) and not repeats else ""
+
+
+def _tile(problem: Problem, table: Table) -> Config:
+    """The row for an update of so many elements; the smallest tile where they lie apart.
+
+    A thread then loads each element by itself, and would hold more of them than it has registers.
+    """
+    rows = table.candidates(problem.routine, problem.output.dtype.name)
+    if all(is_unit(view, 0) for view in problem.views):
+        return choose_upto(rows, problem.dims[0] * prod(problem.batch))
+    return min(rows, key=lambda row: row["BLOCK"])
 
 
 def elementwise(problem: Problem) -> Problem:

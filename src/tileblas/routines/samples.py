@@ -25,7 +25,7 @@ from tileblas.tuning.table import Table
 #: with a row length that keeps 16-byte alignment and one that does not.
 _LONG = 1 << 20
 _SIZES: dict[int, tuple[tuple[int, ...], ...]] = {
-    1: ((1000,), (_LONG,)),
+    1: ((100,), (1000,), *((1 << exponent,) for exponent in range(14, 30, 2))),
     2: (
         *((n, n) for n in (64, 256, 1000, 1024, 4096, 16384)),
         *((n, _LONG) for n in (8, 32, 128)),
