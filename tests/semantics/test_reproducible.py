@@ -9,6 +9,9 @@ import pytest
 import tileblas as tb
 from tileblas.core.dtypes import DTYPES, numpy_dtype
 
+# Hundreds of calls: in the interpreter one Triton is enough.
+pytestmark = pytest.mark.slow
+
 TYPES = {name: numpy_dtype(row) for name, row in DTYPES.items()}
 each_dtype = pytest.mark.parametrize("dtype", TYPES)
 

@@ -20,6 +20,7 @@ from tileblas.arrays.layouts import READERS
 from tileblas.arrays.results import Maker, maker
 from tileblas.arrays.streams import Stream
 from tileblas.core.call import Scalar
+from tileblas.core.check import lie_alike
 from tileblas.core.dtypes import DType
 from tileblas.core.operand import HOST, Operand
 from tileblas.core.overlap import byte_reach
@@ -114,12 +115,16 @@ def _complex(value: complex) -> tuple[str, float, float]:
 
 
 class Span(NamedTuple):
-    """Bytes from `low` to `high` after the address at `place` among pointers, or among numbers."""
+    """Bytes from `low` to `high` after the address at `place` among pointers, or among numbers.
+
+    `may_be_same`: it may be the very view that is written.
+    """
 
     of_number: bool
     place: int
     low: int
     high: int
+    may_be_same: bool = False
 
 
 class Written(NamedTuple):
@@ -224,10 +229,13 @@ class Repeated:
     def _meets(self, pointers: list[int], numbers: Sequence[Any]) -> bool:
         """Whether the addresses of an output and of another operand meet."""
         for place, low, high, others in self._written:
-            start, end = pointers[place] + low, pointers[place] + high
-            for of_number, place, low, high in others:
-                address = (numbers if of_number else pointers)[place]
+            written = pointers[place]
+            start, end = written + low, written + high
+            for of_number, other, low, high, may_be_same in others:
+                address = (numbers if of_number else pointers)[other]
                 if address + low < end and start < address + high:
+                    if may_be_same and address == written:
+                        continue
                     return True
         return False
 
@@ -309,7 +317,7 @@ def remember(
         tuple(launch.queue for launch in run.launches) if run else (),
         run.slots if run else (spec.output_name,),
         tuple(
-            _written(operands, scalars, index)
+            _written(spec, operands, scalars, index)
             for index in spec.outputs
             if spec.operands[index].name not in made
         ),
@@ -332,24 +340,23 @@ def _agrees(spec: Spec, numbers: Sequence[Any], scalars: Mapping[str, Scalar]) -
     return True
 
 
-def _span(operand: Operand, place: int, of_number: bool = False) -> Span:
-    return Span(of_number, place, *byte_reach(operand))
-
-
 def _written(
-    operands: Sequence[Operand | None], scalars: Mapping[str, Scalar], output: int
+    spec: Spec,
+    operands: Sequence[Operand | None],
+    scalars: Mapping[str, Scalar],
+    output: int,
 ) -> Written:
     """What an output spans, and the spans of all other operands and of device scalars."""
     written = operands[output]
     assert written is not None
     spans = [
-        _span(operand, index)
+        Span(False, index, *byte_reach(operand), spec.aliasing and lie_alike(operand, written))
         for index, operand in enumerate(operands)
         if operand is not None and index != output
     ]
     place = 0
     for scalar in scalars.values():
         if scalar.operand is not None:
-            spans.append(_span(scalar.operand, place, of_number=True))
+            spans.append(Span(True, place, *byte_reach(scalar.operand)))
         place += 2 if scalar.kind == "complex" else 1
     return Written(output, *byte_reach(written), tuple(spans))

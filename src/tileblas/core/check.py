@@ -202,13 +202,18 @@ def check_aliasing(
 
 def _same_view(left: Operand, right: Operand) -> bool:
     """Whether two operands are the same elements in the same order, with the same lazy bits."""
-    return _view(left) == _view(right)
+    return left.pointer == right.pointer and lie_alike(left, right)
 
 
-def _view(operand: Operand) -> tuple:
+def lie_alike(left: Operand, right: Operand) -> bool:
+    """Whether two operands would be the same view if they began at the same address."""
+    return _layout(left) == _layout(right)
+
+
+def _layout(operand: Operand) -> tuple:
     # An axis of length 1 has no stride of its own.
     strides = tuple(0 if n <= 1 else s for n, s in zip(operand.shape, operand.strides, strict=True))
-    return operand.pointer, operand.shape, strides, operand.flags & ~READONLY
+    return operand.shape, strides, operand.flags & ~READONLY
 
 
 def check_scalar_aliasing(
