@@ -15,8 +15,10 @@ from tileblas.routines.registry import ROUTINES
 
 README = Path(__file__).parents[2] / "README.md"
 TEXT = README.read_text(encoding="utf-8")
-RESULTS = tuple(README.parent.glob("results/h200_2026-11-30_accept_4.csv"))
-TABLES = ("routines", "speed")
+RESULTS = README.parent / "results"
+MATRICES = ("h200_2026-11-30_accept_4.csv",)
+VECTORS = ("h200_2026-11-30_level1_5.csv", "h200_2026-11-30_level1_6.csv")  # the second counts more
+TABLES = ("routines", "vectors", "speed")
 
 # A fenced block of Python, a line that prints with its result behind it, and a GPU array library.
 SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -34,20 +36,41 @@ def routine_table() -> str:
     return "\n".join(rows) + "\n"
 
 
+def rows_of(names: tuple[str, ...]) -> list[dict[str, str]]:
+    """All rows of some results, in their order."""
+    rows = []
+    for name in names:
+        with (RESULTS / name).open(newline="", encoding="utf-8") as file:
+            rows += csv.DictReader(file)
+    return rows
+
+
+def vector_table() -> str:
+    """Level 1 by routine and type: how many times as fast as cuBLAS, by size."""
+    ratios = {(r["routine"], r["dtype"], r["size"]): r["ratio"] for r in rows_of(VECTORS)}
+    dtypes = [name for name in DTYPES if any(key[1] == name for key in ratios)]
+    lines = [f"| routine | {' | '.join(dtypes)} |", "|---" * (len(dtypes) + 1) + "|"]
+    for routine in dict.fromkeys(key[0] for key in ratios):
+        cells = []
+        for dtype in dtypes:
+            found = [ratios.get((routine, dtype, size)) for size in ("2^16", "2^20", "2^24")]
+            cells.append(" ".join(f"{float(ratio):.2f}" for ratio in found if ratio) or "-")
+        lines.append(f"| {routine} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
 def measured() -> dict[tuple[str, str], list[dict[str, str]]]:
-    """The measured rows by what the table has a line for: a routine, its form, and a dtype."""
+    """The rows of matrices by what the table has a line for: a routine, its form, and a dtype."""
     groups: dict[tuple[str, str], list[dict[str, str]]] = {}
-    for path in sorted(RESULTS):
-        with path.open(newline="", encoding="utf-8") as file:
-            for row in csv.DictReader(file):
-                name = {"gemv": f"gemv {row['trans']}", "gemm": f"gemm {row['size']}"}
-                key = name.get(row["routine"], row["routine"]), row["dtype"]
-                groups.setdefault(key, []).append(row)
+    for row in rows_of(MATRICES):
+        name = {"gemv": f"gemv {row['trans']}", "gemm": f"gemm {row['size']}"}
+        if row["routine"] in name:
+            groups.setdefault((name[row["routine"]], row["dtype"]), []).append(row)
     return groups
 
 
 def summary(name: str, rows: list[dict[str, str]]) -> str:
-    """What a line says: vectors by size, products by layout, gemv over its many shapes."""
+    """What a line says: products by layout, gemv over its many shapes."""
     ratios = [float(row["ratio"]) for row in rows]
     if name.startswith("gemv"):
         span = f"{min(ratios):.2f}x to {max(ratios):.2f}x"
@@ -55,8 +78,7 @@ def summary(name: str, rows: list[dict[str, str]]) -> str:
     texts = []
     for row, ratio in zip(rows, ratios, strict=True):
         scale, unit = (1e3, "TFLOP/s") if row["unit"] == "GFLOP/s" else (1, row["unit"])
-        case = row["trans"] or row["size"]
-        texts.append(f"{case}: {float(row['rate']) / scale:.0f} {unit}, {ratio:.2f}x")
+        texts.append(f"{row['trans']}: {float(row['rate']) / scale:.0f} {unit}, {ratio:.2f}x")
     return "; ".join(texts)
 
 
@@ -69,7 +91,7 @@ def speed_table() -> str:
     return "\n".join(lines) + "\n"
 
 
-MAKERS = {"routines": routine_table, "speed": speed_table}
+MAKERS = {"routines": routine_table, "vectors": vector_table, "speed": speed_table}
 
 
 def markers(table: str) -> tuple[str, str]:

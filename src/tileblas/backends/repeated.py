@@ -140,6 +140,7 @@ class Repeated:
     """The launches of one signature: `run` binds addresses, checks what they decide, and queues."""
 
     __slots__ = (
+        "_appends",
         "_current",
         "_device",
         "_last",
@@ -162,6 +163,7 @@ class Repeated:
     ) -> None:
         names = [arg.name for arg in spec.operands]
         self._output = spec.output
+        self._appends = spec.operands[spec.output].role == "new"
         #: Of the arrays that a call is given, and one that it makes, what it returns.
         self.returned = itemgetter(*(names.index(name) for name in spec.returns))
         self._device = output.device
@@ -188,15 +190,19 @@ class Repeated:
         if target is not None and target.handle != handle:
             return None
         if self._made is not None:
-            if self._written and self._meets(pointers, numbers):
+            written = self._written
+            if written and self._meets(pointers, numbers):
                 return None
             result, address = self._made(arrays[0], handle)
-            if self._output < len(pointers):
-                pointers[self._output] = address  # of one that could have been given
-            else:
+            if self._appends:
                 pointers.append(address)
-            values = (*self._pick(pointers), *numbers)
-            result = self.returned((*arrays, result)) if self._written else result
+            else:
+                pointers[self._output] = address  # of one that could have been given
+            values = self._pick(pointers)
+            if numbers:
+                values = (*values, *numbers)
+            if written:
+                result = self.returned((*arrays, result))
         else:
             result = self.returned(arrays)
             last = self._last
