@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 from tileblas.runtime.driver import LEGACY_STREAM, driver
 
-#: Nanoseconds after which the kernel gives up, so that a call that waits for it fails, not hangs. On a
-#: busy host JAX takes more than five seconds to compile.
+#: Nanoseconds after which the kernel gives up, so that a call that waits for it fails, not hangs.
+#: On a busy host JAX takes more than five seconds to compile.
 PATIENCE = 20_000_000_000
 
 # One thread reads a word of host memory until it is not zero. PTX needs no compiler in the tests.
