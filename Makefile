@@ -75,7 +75,7 @@ test-next: .venv-next/installed
 	@echo "== tests: a newer Triton and the current NumPy, interpreter"
 	$(INTERPRET) .venv-next/bin/python $(PYTEST) -m "interpret and not slow" $(OF_KERNELS)
 	@echo "== tests: a newer Triton and the current NumPy, compiling"
-	.venv-next/bin/python $(PYTEST) -m compile
+	.venv-next/bin/python $(PYTEST) -m "compile and not slow"
 
 test-newest: .venv-newest/installed
 	@echo "== tests: the newest Triton, compiling"

@@ -83,6 +83,7 @@ def bits(operations, instruction):
 WIDTH = {"U8": 8, "U16": 16, "64": 64, "128": 128}
 
 
+@pytest.mark.slow  # together
 @pytest.mark.parametrize(("name", "dtype"), REDUCTIONS)
 def test_loops_of_reductions_load_wide_and_do_not_spill(name, dtype):
     launch = launch_of(name, dtype, factors=complex_factors(name, dtype))
@@ -117,6 +118,7 @@ def test_variants_of_the_reduction_load_wide_too(name, dtype):
     assert not spills(found.operations())
 
 
+@pytest.mark.slow  # together
 @pytest.mark.parametrize(("name", "dtype"), UPDATES)
 def test_updates_load_and_store_wide_and_do_not_spill(name, dtype):
     found = code(launch_of(name, dtype, factors=complex_factors(name, dtype)))
