@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tileblas.arrays.scalars import parse
+from tileblas.arrays.scalars import parse, unpacked
 from tileblas.core.dtypes import DTYPES
 from tileblas.core.operand import HOST
 from tileblas.errors import BlasError
@@ -105,3 +105,43 @@ def test_device_scalars_of_the_operand_or_compute_type(typestr, dtype, kind):
 def test_other_device_scalars_are_refused(shape, typestr, device):
     with pytest.raises(TypeError, match="gemm: argument 'alpha'"):
         scalar(OnDevice(shape, typestr), "float32", device)
+
+
+# ---- scalars in one sequence --------------------------------------------------------------------
+
+
+class Exporter:
+    """An array of which only DLPack is known: it cannot be iterated over."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **more):
+        return self.array.__dlpack__(**more)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+@pytest.mark.parametrize("step", [1, -2])
+def test_the_numbers_of_a_param_are_those_of_any_array(step):
+    values = np.array([-1.0, 2.0, 3.0, 4.0, 5.0])
+    stored = values if step == 1 else np.repeat(values[::-1], 2)[::step]
+    rotm, kind = ROUTINES["rotm"], DTYPES["float64"]
+    for param in (list(values), stored, Exporter(stored)):
+        items = unpacked(rotm, param)
+        pairs = zip(rotm.scalars, items, strict=True)
+        assert [parse(rotm, name, item, kind, HOST).value for name, item in pairs] == list(values)
+
+
+def test_errors_of_a_param_name_it():
+    rotm, kind = ROUTINES["rotm"], DTYPES["float64"]
+    with pytest.raises(BlasError, match=r"'param' .*has 4 numbers") as caught:
+        unpacked(rotm, [1.0] * 4)
+    assert caught.value.position == 6
+    with pytest.raises(TypeError, match="'param' must be a sequence of 5 numbers, got float"):
+        unpacked(rotm, 1.0)
+    with pytest.raises(TypeError, match="'param' is complex"):
+        parse(rotm, "h11", 1j, kind, HOST)
+    with pytest.raises(BlasError, match=r"'param' .*beyond every floating-point number"):
+        parse(rotm, "h21", 10**400, kind, HOST)

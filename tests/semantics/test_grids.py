@@ -29,8 +29,6 @@ def failures(cases, library=None, every_poison=True):
 @pytest.mark.slow  # in the interpreter
 @each_row
 def test_every_case_of_the_backends_grid(backend, routine, dtype):
-    if backend == "interpret" and dtype == "float16":
-        pytest.skip("`tileblas check` runs it; here bfloat16 stands for the half types")
     name = runner.GRIDS[backend]
     cases = list(grids.grid(routine, dtype, name))
     assert len(cases) > (20 if routine == "rotmg" else 40)  # which takes long in the interpreter
