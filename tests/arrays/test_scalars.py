@@ -10,7 +10,7 @@ import pytest
 
 from tileblas.arrays.scalars import parse, unpacked
 from tileblas.core.dtypes import DTYPES
-from tileblas.core.operand import HOST
+from tileblas.core.operand import HOST, Operand
 from tileblas.errors import BlasError
 from tileblas.routines.registry import ROUTINES
 
@@ -145,3 +145,14 @@ def test_errors_of_a_param_name_it():
         parse(rotm, "h11", 1j, kind, HOST)
     with pytest.raises(BlasError, match=r"'param' .*beyond every floating-point number"):
         parse(rotm, "h21", 10**400, kind, HOST)
+
+
+def test_a_real_scalar_on_a_device_is_no_complex_number():
+    rot, kind = ROUTINES["rot"], DTYPES["complex64"]
+    for name, dtype, right in (("c", "complex64", False), ("s", "complex64", True)):
+        element = Operand(1 << 20, DTYPES[dtype], (), (), 0, 0, "cupy", None)
+        if right:
+            assert parse(rot, name, element, kind, 0).kind == "complex_pointer"
+            continue
+        with pytest.raises(TypeError, match="'c' is complex64, but it has to be real"):
+            parse(rot, name, element, kind, 0)

@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 
 import tileblas as tb
+from tileblas.arrays.ingest import ingest
+from tileblas.arrays.scalars import parse
+from tileblas.backends import cpu as cpu_backend
 from tileblas.check.tolerance import finfo
+from tileblas.core.canon import canonical, results
 from tileblas.core.dtypes import DTYPES, numpy_dtype
+from tileblas.core.operand import HOST, NEG
+from tileblas.routines.registry import ROUTINES
 
 pytestmark = pytest.mark.usefixtures("backend")
 
@@ -364,3 +370,16 @@ def test_axpydot_of_stacks():
     z, r = tb.axpydot(w, v, u, alpha=3)
     np.testing.assert_array_equal(z, w - 3)
     np.testing.assert_array_equal(r, (w - 3).sum(-1))
+
+
+def test_the_sign_of_a_lazily_negated_vector_is_not_that_of_the_term_of_sdsdot():
+    """torch's negative bit: the sum changes its sign, alpha does not."""
+    x, spec = np.arange(1, 5, dtype="f4"), ROUTINES["sdsdot"]
+    operands = [ingest(x)._replace(flags=NEG), ingest(x)]
+    scalars = {"alpha": parse(spec, "alpha", 100, DTYPES["float32"], HOST)}
+    made = results(spec, operands, (4,), (), DTYPES["float32"])
+    out = ingest(np.zeros((), "f4"))
+    problem = canonical(spec, operands, made, (4,), (), {}, scalars)
+    run = cpu_backend.runner(problem)
+    run({"x": operands[0], "y": operands[1], "out": out}, scalars, None)
+    assert out.array[()] == 100 - 30
