@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+import tileblas
 import tileblas as tb
-from tileblas.check import runner
+from tileblas.check import grids, runner
 from tileblas.check.cases import (
     axpy_case,
     dot_case,
@@ -174,3 +175,19 @@ def test_a_call_that_raises_fails_its_case(monkeypatch):
     verdict = runner.check_case(dot_case("dot", "float32", 5))
     assert not verdict.passed
     assert "ZeroDivisionError" in verdict.message
+
+
+def test_bits_that_differ_between_poisons_are_a_failure(cpu, monkeypatch):
+    """Each result is within the bar: only together they show that something beside was read."""
+    calls = []
+
+    def asum(x):
+        calls.append(1)
+        exact = np.float32(np.abs(x).sum())
+        return exact if len(calls) == 1 else np.nextafter(exact, np.float32(np.inf))
+
+    monkeypatch.setattr(tileblas, "asum", asum)
+    case = next(c for c in grids.grid("asum", "float32", "reduced") if "129" in c.id)
+    verdict = runner.check_case(case)
+    assert not verdict.passed
+    assert "bits depend on what lies around" in verdict.message
