@@ -40,6 +40,18 @@ _SCAL, _COPY, _AXPY, _AXPBY = (ROUTINES[n] for n in ("scal", "copy", "axpy", "ax
 _SWAP, _ROT, _ROTM, _AXPYDOT = (ROUTINES[n] for n in ("swap", "rot", "rotm", "axpydot"))
 _ROTG, _ROTMG = ROUTINES["rotg"], ROUTINES["rotmg"]
 _GEMV, _GEMM = ROUTINES["gemv"], ROUTINES["gemm"]
+_GBMV = ROUTINES["gbmv"]
+_SYMV, _HEMV, _SKEWSYMV = (ROUTINES[n] for n in ("symv", "hemv", "skewsymv"))
+_SBMV, _HBMV = (ROUTINES[n] for n in ("sbmv", "hbmv"))
+_SPMV, _HPMV = (ROUTINES[n] for n in ("spmv", "hpmv"))
+_TRMV, _TBMV, _TPMV = (ROUTINES[n] for n in ("trmv", "tbmv", "tpmv"))
+_TRSV, _TBSV, _TPSV = (ROUTINES[n] for n in ("trsv", "tbsv", "tpsv"))
+_GER, _GERU, _GERC = (ROUTINES[n] for n in ("ger", "geru", "gerc"))
+_SYR, _HER = (ROUTINES[n] for n in ("syr", "her"))
+_SPR, _HPR = (ROUTINES[n] for n in ("spr", "hpr"))
+_SYR2, _HER2, _SKEWSYR2 = (ROUTINES[n] for n in ("syr2", "her2", "skewsyr2"))
+_SPR2, _HPR2 = (ROUTINES[n] for n in ("spr2", "hpr2"))
+_GEMVT = ROUTINES["gemvt"]
 
 
 @_public(_DOT)
@@ -142,6 +154,141 @@ def gemv(a, x, y=None, *, alpha=1, beta=0, trans="N", stream=None):
     return call(_GEMV, (a, x, y), (alpha, beta), (trans,), None, stream)
 
 
+@_public(_GBMV)
+def gbmv(a, x, y=None, *, alpha=1, beta=0, trans="N", kl, m=None, stream=None):
+    return call(_GBMV, (a, x, y), (alpha, beta), (trans, kl, m), None, stream)
+
+
+@_public(_SYMV)
+def symv(a, x, y=None, *, alpha=1, beta=0, uplo="U", stream=None):
+    return call(_SYMV, (a, x, y), (alpha, beta), (uplo,), None, stream)
+
+
+@_public(_SBMV)
+def sbmv(a, x, y=None, *, alpha=1, beta=0, uplo="U", stream=None):
+    return call(_SBMV, (a, x, y), (alpha, beta), (uplo,), None, stream)
+
+
+@_public(_HEMV)
+def hemv(a, x, y=None, *, alpha=1, beta=0, uplo="U", stream=None):
+    return call(_HEMV, (a, x, y), (alpha, beta), (uplo,), None, stream)
+
+
+@_public(_HBMV)
+def hbmv(a, x, y=None, *, alpha=1, beta=0, uplo="U", stream=None):
+    return call(_HBMV, (a, x, y), (alpha, beta), (uplo,), None, stream)
+
+
+@_public(_SKEWSYMV)
+def skewsymv(a, x, y=None, *, alpha=1, beta=0, uplo="U", stream=None):
+    return call(_SKEWSYMV, (a, x, y), (alpha, beta), (uplo,), None, stream)
+
+
+@_public(_SPMV)
+def spmv(ap, x, y=None, *, alpha=1, beta=0, uplo="U", stream=None):
+    return call(_SPMV, (ap, x, y), (alpha, beta), (uplo,), None, stream)
+
+
+@_public(_HPMV)
+def hpmv(ap, x, y=None, *, alpha=1, beta=0, uplo="U", stream=None):
+    return call(_HPMV, (ap, x, y), (alpha, beta), (uplo,), None, stream)
+
+
+@_public(_TRMV)
+def trmv(a, x, *, uplo="U", trans="N", diag="N", stream=None):
+    return call(_TRMV, (a, x), (), (uplo, trans, diag), None, stream)
+
+
+@_public(_TBMV)
+def tbmv(a, x, *, uplo="U", trans="N", diag="N", stream=None):
+    return call(_TBMV, (a, x), (), (uplo, trans, diag), None, stream)
+
+
+@_public(_TPMV)
+def tpmv(ap, x, *, uplo="U", trans="N", diag="N", stream=None):
+    return call(_TPMV, (ap, x), (), (uplo, trans, diag), None, stream)
+
+
+@_public(_TRSV)
+def trsv(a, x, *, uplo="U", trans="N", diag="N", stream=None):
+    return call(_TRSV, (a, x), (), (uplo, trans, diag), None, stream)
+
+
+@_public(_TBSV)
+def tbsv(a, x, *, uplo="U", trans="N", diag="N", stream=None):
+    return call(_TBSV, (a, x), (), (uplo, trans, diag), None, stream)
+
+
+@_public(_TPSV)
+def tpsv(ap, x, *, uplo="U", trans="N", diag="N", stream=None):
+    return call(_TPSV, (ap, x), (), (uplo, trans, diag), None, stream)
+
+
+@_public(_GER)
+def ger(x, y, a=None, *, alpha=1, stream=None):
+    return call(_GER, (x, y, a), (alpha,), (), None, stream)
+
+
+@_public(_GERU)
+def geru(x, y, a=None, *, alpha=1, stream=None):
+    return call(_GERU, (x, y, a), (alpha,), (), None, stream)
+
+
+@_public(_GERC)
+def gerc(x, y, a=None, *, alpha=1, stream=None):
+    return call(_GERC, (x, y, a), (alpha,), (), None, stream)
+
+
+@_public(_SYR)
+def syr(x, a=None, *, alpha=1, uplo="U", stream=None):
+    return call(_SYR, (x, a), (alpha,), (uplo,), None, stream)
+
+
+@_public(_HER)
+def her(x, a=None, *, alpha=1, uplo="U", stream=None):
+    return call(_HER, (x, a), (alpha,), (uplo,), None, stream)
+
+
+@_public(_SPR)
+def spr(x, ap=None, *, alpha=1, uplo="U", stream=None):
+    return call(_SPR, (x, ap), (alpha,), (uplo,), None, stream)
+
+
+@_public(_HPR)
+def hpr(x, ap=None, *, alpha=1, uplo="U", stream=None):
+    return call(_HPR, (x, ap), (alpha,), (uplo,), None, stream)
+
+
+@_public(_SYR2)
+def syr2(x, y, a=None, *, alpha=1, uplo="U", stream=None):
+    return call(_SYR2, (x, y, a), (alpha,), (uplo,), None, stream)
+
+
+@_public(_HER2)
+def her2(x, y, a=None, *, alpha=1, uplo="U", stream=None):
+    return call(_HER2, (x, y, a), (alpha,), (uplo,), None, stream)
+
+
+@_public(_SKEWSYR2)
+def skewsyr2(x, y, a=None, *, alpha=1, uplo="U", stream=None):
+    return call(_SKEWSYR2, (x, y, a), (alpha,), (uplo,), None, stream)
+
+
+@_public(_SPR2)
+def spr2(x, y, ap=None, *, alpha=1, uplo="U", stream=None):
+    return call(_SPR2, (x, y, ap), (alpha,), (uplo,), None, stream)
+
+
+@_public(_HPR2)
+def hpr2(x, y, ap=None, *, alpha=1, uplo="U", stream=None):
+    return call(_HPR2, (x, y, ap), (alpha,), (uplo,), None, stream)
+
+
+@_public(_GEMVT)
+def gemvt(a, x, w, y=None, z=None, *, alpha=1, beta=0, trans="T", stream=None):
+    return call(_GEMVT, (a, x, w, y, z), (alpha, beta), (trans,), None, stream)
+
+
 @_public(_GEMM)
 def gemm(a, b, c=None, *, alpha=1, beta=0, trans_a="N", trans_b="N", math=None, stream=None):
     return call(_GEMM, (a, b, c), (alpha, beta), (trans_a, trans_b), math, stream)
@@ -183,8 +330,20 @@ __all__ = [
     "dotc",
     "dotu",
     "dsdot",
+    "gbmv",
     "gemm",
     "gemv",
+    "gemvt",
+    "ger",
+    "gerc",
+    "geru",
+    "hbmv",
+    "hemv",
+    "her",
+    "her2",
+    "hpmv",
+    "hpr",
+    "hpr2",
     "iamax",
     "iamin",
     "nrm2",
@@ -193,7 +352,22 @@ __all__ = [
     "rotg",
     "rotm",
     "rotmg",
+    "sbmv",
     "scal",
     "sdsdot",
+    "skewsymv",
+    "skewsyr2",
+    "spmv",
+    "spr",
+    "spr2",
     "swap",
+    "symv",
+    "syr",
+    "syr2",
+    "tbmv",
+    "tbsv",
+    "tpmv",
+    "tpsv",
+    "trmv",
+    "trsv",
 ]

@@ -150,7 +150,8 @@ def describe(
         name: parse(spec, name, value, dtype, first.device)
         for name, value in zip(spec.scalars, scalars, strict=True)
     }
-    if not all(isinstance(word, str) for word in (*options, "" if math is None else math)):
+    # What has no hash is no option, and is told so before it becomes part of a key.
+    if not all(isinstance(word, str | int | None) for word in (*options, math)):
         check.check_options(spec, dict(zip(spec.option_names, options, strict=True)), math)
     alignment = alignment_of(o.pointer for o in operands if o is not None)
     chosen = settings.chosen_backend()
@@ -220,7 +221,7 @@ def _prepare(
         backend = select.backend_of(spec, chosen, device, problem)
         log.once("call", (backend, problem))
         if backend == "cuda" and device == HOST:
-            run = staging.runner(call, spec, options, math)
+            run = staging.runner(call, spec, options, math, problem.fresh)
         else:
             run = select.runner(backend, spec, problem, alignment, device)
     reach = tuple((0, 0) if operand is None else byte_reach(operand) for operand in operands)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tileblas.core.call import Scalar
+from tileblas.core.check import math_axes
 from tileblas.core.dtypes import DTYPES, DType
 from tileblas.core.operand import CONJ, NEG, Operand, numpy_view
 from tileblas.core.spec import Arg, Spec
@@ -35,20 +36,27 @@ _MOST_PANELS = 8
 _PANEL_STEP = 128  # elements: panels end where tiles do, and their rows stay aligned
 
 # The sizes of each routine whose parts are calls of their own. A batch axis always is one.
-_INDEPENDENT = {"gemv": "m", "gemm": "mn"} | dict.fromkeys(
-    ("axpby", "axpy", "copy", "rot", "rotm", "scal", "swap"), "n"
+_INDEPENDENT = (
+    {"gemv": "m"}
+    | dict.fromkeys(("gemm", "ger", "geru", "gerc"), "mn")
+    | dict.fromkeys(("axpby", "axpy", "copy", "rot", "rotm", "scal", "swap"), "n")
 )
 
 
-def runner(call: Callable[..., Any], spec: Spec, options: Any, math: str | None) -> Callable:
-    """The function that stages operands, repeats the call on the device, fetches the output."""
+def runner(
+    call: Callable[..., Any], spec: Spec, options: Any, math: str | None, fresh: bool = False
+) -> Callable:
+    """The function that stages operands, repeats the call on the device, fetches the output.
+
+    Where the output is `fresh`, so has no old value, the call on the device makes one too.
+    """
 
     def run(operands: Mapping[str, Operand], scalars: Mapping[str, Scalar], stream: Any) -> None:
         from tileblas.runtime.driver import driver
         from tileblas.runtime.pinned import link
 
         on = driver()
-        staged = Staged(call, spec, options, math, operands, scalars)
+        staged = Staged(call, spec, options, math, operands, scalars, fresh)
         # stream= orders work on device arrays; here the copies decide, and the call waits for them.
         # That must not end a capture of another stream, so the rules of captures are relaxed.
         with on.relaxed(), link(on, DEVICE).stream() as own, ExitStack() as arriving:
@@ -75,9 +83,12 @@ class Piece:
 
 @dataclass(frozen=True)
 class Panel:
-    """One call on the device: a piece for each argument, and where each output goes, by name."""
+    """One call on the device: a piece for each argument, and where each output goes, by name.
 
-    pieces: tuple[Piece, ...]
+    There is none for an output that the call on the device makes itself.
+    """
+
+    pieces: tuple[Piece | None, ...]
     outputs: Mapping[str, np.ndarray]
 
 
@@ -92,11 +103,13 @@ class Staged:
         math: str | None,
         operands: Mapping[str, Operand],
         scalars: Mapping[str, Scalar],
+        fresh: bool = False,
     ) -> None:
         self._call, self._spec, self._math = call, spec, math
+        self._made = spec.output_name if fresh else None
         self._options, self._operands = options, operands
         names = spec.option_names
-        self._letters = {n: o.upper() for n, o in zip(names, options, strict=True)}
+        self._letters = {n: str(o).upper() for n, o in zip(names, options, strict=True)}
         self._values = [scalars[name].value for name in spec.scalars]
         alpha, beta = scalars.get("alpha"), scalars.get("beta")
         self._reads_output = beta is None or beta.kind != "zero"
@@ -113,7 +126,8 @@ class Staged:
         panels: list[Panel] = []
         for part in parts:
             pieces = tuple(
-                self._piece(arg, axis, part, made, stream) for arg in self._spec.arguments
+                None if arg.name == self._made else self._piece(arg, axis, part, made, stream)
+                for arg in self._spec.arguments
             )
             panels.append(Panel(pieces, self._targets(axis, part)))
         self._ordered = len(panels) > 1
@@ -162,8 +176,7 @@ class Staged:
         lead = ndim - arg.ndim
         if axis < split:
             return axis - split + lead if axis >= split - lead else None
-        turned = arg.trans is not None and self._letters[arg.trans] != "N"
-        axes = arg.axes[::-1] if turned else arg.axes
+        axes = math_axes(arg, self._letters)
         found = axes.find(output.axes[axis - split])
         return lead + found if found >= 0 else None
 
@@ -172,19 +185,20 @@ class Staged:
         from tileblas.runtime import memory
 
         for piece in panel.pieces:
-            if piece.unsent:
+            if piece is not None and piece.unsent:
                 # All memory is there: no copy need wait for the computing of a panel before.
                 memory.send(piece.host, piece.device, piece.copy, wait=not self._ordered)
                 piece.unsent = False
 
     def compute(self, panel: Panel, stream: ComputeStream) -> dict[str, DeviceArray]:
         """Queue the call on the device arrays; returns its outputs by name."""
-        spec, arrays = self._spec, [piece.device for piece in panel.pieces]
+        spec, arrays = self._spec, [piece and piece.device for piece in panel.pieces]
         found = self._call(spec, arrays, self._values, self._options, self._math, stream)
         returned = dict(
             zip(spec.returns, found if len(spec.returns) > 1 else (found,), strict=True)
         )
-        given = dict(zip(spec.argument_names, arrays, strict=True))
+        names = zip(spec.argument_names, arrays, strict=True)
+        given = {name: array for name, array in names if array is not None}
         return {name: {**returned, **given}[name] for name in panel.outputs}
 
     def receive(self, panel: Panel, name: str, result: DeviceArray) -> Transfer:

@@ -33,6 +33,9 @@ class View:
 
     `batch` holds one stride per axis of Problem.batch (0 where the operand is broadcast), and
     an axis of length 1 has stride 0. `conj`: the values are the conjugates of what is stored.
+    Matrices that are stored as bands or packed are linear too, or nearly: element (i, j) lies
+    start + sum over the axes of strides i + curve i (i + 1) / 2 behind the array's first one. Only
+    a packed triangle has a curve, along the axis whose steps grow or shrink.
     """
 
     slot: str
@@ -41,6 +44,33 @@ class View:
     strides: tuple[int, ...]
     batch: tuple[int, ...]
     conj: bool = False
+    start: int = 0
+    curve: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Which elements of a matrix are stored and read: those where -below <= j - i <= above.
+
+    `kind` is that of Spec.structure. Of a symmetric, Hermitian or skew matrix these are the stored
+    triangle, with its diagonal unless it is skew; of a triangular one they are those of op(A), the
+    diagonal among them. `unit`: the diagonal holds ones, and is not read. Of gemvt the kind says
+    what A is multiplied as beside A itself, its "transpose" or its "adjoint".
+    """
+
+    kind: str
+    below: int
+    above: int
+    unit: bool = False
+
+    @property
+    def lower(self) -> bool:
+        """Whether a triangle is the lower one; of a diagonal, which is both, False."""
+        return self.below > self.above
+
+    @property
+    def transposed(self) -> Structure:
+        return Structure(self.kind, self.above, self.below, self.unit)
 
 
 @dataclass(frozen=True)
@@ -50,7 +80,8 @@ class Problem:
     Transposes, layouts and reversed views are strides; conjugation is a flag on each input;
     `negate` is the sign of the product; `conj_scalars` conjugates alpha and beta (an output that is
     a lazily conjugated view). `scalars` holds, for alpha and beta, name, kind and, on a device,
-    the dtype of the array ("" for host numbers).
+    the dtype of the array ("" for host numbers). `structure` is that of the one matrix, None for a
+    general one. `fresh`: the output is new and has no old value, though the routine has no beta.
     """
 
     routine: str
@@ -62,6 +93,8 @@ class Problem:
     negate: bool = False
     conj_scalars: bool = False
     math: str | None = None
+    structure: Structure | None = None
+    fresh: bool = False
 
     @property
     def views(self) -> tuple[View, ...]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from tileblas.core.call import Problem, Scalar, View
 from tileblas.core.dtypes import DType
 from tileblas.core.operand import CONJ, NEG, Operand, c_strides
 from tileblas.core.spec import Arg, Spec
+from tileblas.core.storage import place, shape_of, structure
 
 
 def canonical(
@@ -17,25 +19,25 @@ def canonical(
     made: Mapping[str, Operand],
     dims: tuple[int, ...],
     batch: tuple[int, ...],
-    options: Mapping[str, str],
+    options: Mapping[str, Any],
     scalars: Mapping[str, Scalar],
     math: str | None = None,
 ) -> Problem:
     """The Problem that a checked call poses.
 
     `made` stands in for results that are still to be made. op(A) becomes swapped strides and a
-    conjugation flag, lazy bits of inputs and output become flags, batches are merged to the fewest
-    axes, and a matrix product is turned so that the output's unit stride is its last axis.
+    conjugation flag, bands and packed triangles become strides too, lazy bits of inputs and output
+    become flags, batches are merged to the fewest axes, and what writes a matrix is turned so that
+    the output's unit stride is its last axis.
     """
     given = {arg.name: o for arg, o in zip(spec.arguments, operands, strict=True) if o is not None}
     named = {**given, **made}
+    sizes = dict(zip(spec.dims, dims, strict=True))
     views, negate = [], False
     for arg in spec.operands:
         if arg.name in named:  # some routines have outputs for real operands only
-            views.append(_view(spec, arg, named[arg.name], batch, options))
-            negate ^= bool(named[arg.name].flags & NEG)
-    if len(views) == 1:  # scal: the old value and the new one carry the same sign
-        negate = False
+            views.append(_view(spec, arg, named[arg.name], batch, sizes, options))
+            negate ^= arg.name in spec.signs and bool(named[arg.name].flags & NEG)
     problem = Problem(
         routine=spec.name,
         dims=dims,
@@ -45,18 +47,25 @@ def canonical(
         scalars=tuple((name, scalars[name].kind, scalars[name].dtype) for name in spec.scalars),
         negate=negate,
         math=math,
+        structure=structure(spec, sizes, options),
+        fresh=spec.output_name in made and spec.updates,
     )
     return turn_to_rows(merge_batch(fold_output_conj(problem)))
 
 
 def _view(
-    spec: Spec, arg: Arg, operand: Operand, batch: tuple[int, ...], options: Mapping[str, str]
+    spec: Spec,
+    arg: Arg,
+    operand: Operand,
+    batch: tuple[int, ...],
+    sizes: Mapping[str, int],
+    options: Mapping[str, Any],
 ) -> View:
     split = len(operand.shape) - arg.ndim
-    shape, strides = operand.shape[split:], operand.strides[split:]
     trans = options[arg.trans] if arg.trans else "N"
+    at = place(arg, operand.shape[split:], operand.strides[split:], sizes, options)
     if trans != "N":
-        shape, strides = shape[::-1], strides[::-1]
+        at = at.transposed
     conj = bool(operand.flags & CONJ) ^ (trans == "C") ^ (spec.conj == arg.name)
     assert operand.dtype is not None
     lead = (0,) * (len(batch) - split) + tuple(
@@ -66,11 +75,18 @@ def _view(
     return View(
         slot=arg.name,
         dtype=operand.dtype,
-        shape=shape,
-        strides=tuple(0 if n <= 1 else s for n, s in zip(shape, strides, strict=True)),
+        shape=at.shape,
+        strides=_of_long_axes(at.shape, at.strides),
         batch=lead,
         conj=conj and operand.dtype.is_complex,
+        start=at.start,
+        curve=_of_long_axes(at.shape, at.curve) if at.curve else (),
     )
+
+
+def _of_long_axes(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
+    """The strides, with 0 for axes that have no second element."""
+    return tuple(0 if n <= 1 else s for n, s in zip(shape, strides, strict=True))
 
 
 def fold_output_conj(problem: Problem) -> Problem:
@@ -109,22 +125,26 @@ def turn_to_rows(problem: Problem) -> Problem:
     """C := A B becomes C^T := B^T A^T where C is walked along its first axis.
 
     That is where its unit stride is, or where C is one row with a stride: a column of rows then.
+    So does an update of C by vectors, whose order is reversed too. The transpose of a Hermitian
+    update is that by the conjugates.
     """
     strides, shape = problem.output.strides, problem.output.shape
     if len(strides) != 2 or strides[1] == 1 or (strides[0] != 1 and shape[0] != 1):
         return problem
-    m, n, *rest = problem.dims
+    known = problem.structure
+    flips = known is not None and known.kind == "hermitian" and problem.is_complex
     return replace(
         problem,
-        dims=(n, m, *rest),
-        inputs=tuple(transpose(v) for v in reversed(problem.inputs)),
+        dims=(*problem.dims[1::-1], *problem.dims[2:]),
+        inputs=tuple(replace(transpose(v), conj=v.conj ^ flips) for v in reversed(problem.inputs)),
         output=transpose(problem.output),
+        structure=known and known.transposed,
     )
 
 
 def transpose(view: View) -> View:
     """The view of the transposed matrix."""
-    return replace(view, shape=view.shape[::-1], strides=view.strides[::-1])
+    return replace(view, shape=view.shape[::-1], strides=view.strides[::-1], curve=view.curve[::-1])
 
 
 def is_unit(view: View, axis: int) -> bool:
@@ -134,7 +154,7 @@ def is_unit(view: View, axis: int) -> bool:
 
 def new_output(arg: Arg, sizes: Mapping[str, int], batch: tuple[int, ...]) -> tuple[int, ...]:
     """Shape of a result that the routine makes itself."""
-    return (*batch, *(int(axis) if axis.isdigit() else sizes[axis] for axis in arg.axes))
+    return (*batch, *shape_of(arg.axes, sizes))
 
 
 def results(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -9,7 +10,8 @@ from tileblas.core.call import Scalar
 from tileblas.core.dtypes import DTYPES, HALF, DType
 from tileblas.core.operand import CONJ, NEG, READONLY, Operand
 from tileblas.core.overlap import overlaps_itself, share_elements
-from tileblas.core.spec import Arg, Spec
+from tileblas.core.spec import BAND, PACKED, Arg, Spec
+from tileblas.core.storage import packed_length
 from tileblas.errors import BlasError
 
 MATH_NAMES = ("ieee",)  # the arithmetics of FP32 that exist; None means the default
@@ -21,22 +23,36 @@ def fail(spec: Spec, argument: str | None, message: str) -> NoReturn:
     raise BlasError(spec.name, argument, message, position)
 
 
-def check_options(spec: Spec, options: Mapping[str, Any], math: str | None) -> dict[str, str]:
-    """The options as upper-case letters, each one that the routine knows."""
+def check_options(spec: Spec, options: Mapping[str, Any], math: str | None) -> dict[str, Any]:
+    """The options as upper-case letters, each one that the routine knows, and sizes as numbers."""
     letters = {name: check_option(spec, name, options[name]) for name in spec.option_names}
     if math is not None and math not in MATH_NAMES:
         fail(spec, "math", f"is {math!r}; it must be None or one of {', '.join(MATH_NAMES)}")
     return letters
 
 
-def check_option(spec: Spec, name: str, value: Any) -> str:
-    """One option as the upper-case letter that it must be."""
+def check_option(spec: Spec, name: str, value: Any) -> Any:
+    """One option as the upper-case letter that it must be, or as a size, which may be None."""
     option = next(option for option in spec.options if option.name == name)
+    if option.is_size:
+        return None if value is None and not option.required else check_size(spec, name, value)
     letter = value.upper() if isinstance(value, str) else ""
     if len(letter) != 1 or letter not in option.letters:
         allowed = ", ".join(repr(x) for x in option.letters)
         fail(spec, name, f"is {value!r}; it must be one of {allowed}")
     return letter
+
+
+def check_size(spec: Spec, name: str, value: Any) -> int:
+    """A size as the integer, at least 0, that it must be. Raises TypeError for no integer."""
+    try:
+        size = operator.index(value)
+    except TypeError:
+        message = f"{spec.name}: argument {name!r} must be an integer, got {value!r}"
+        raise TypeError(message) from None
+    if size < 0:
+        fail(spec, name, f"is {size}; it must be at least 0")
+    return size
 
 
 def check_dtypes(spec: Spec, operands: Sequence[Operand | None]) -> DType:
@@ -91,7 +107,7 @@ def check_lazy_bits(spec: Spec, operands: Sequence[Operand | None]) -> None:
 
 
 def check_shapes(
-    spec: Spec, operands: Sequence[Operand | None], options: Mapping[str, str]
+    spec: Spec, operands: Sequence[Operand | None], options: Mapping[str, Any]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """(dims, batch): the sizes in the order of spec.dims, and the broadcast leading axes."""
     sizes: dict[str, tuple[int, Arg, tuple[int, ...]]] = {}
@@ -132,7 +148,37 @@ def check_shapes(
             fail(spec, arg.name, message)
         if spec.nonempty and 0 in shape[len(shape) - arg.ndim :]:
             fail(spec, arg.name, f"has shape {shape}; {spec.nonempty}")
-    return tuple(sizes[axis][0] for axis in spec.dims), batch
+    found = {axis: size for axis, (size, _, _) in sizes.items()}
+    check_storage(spec, found, options)
+    return tuple(found[axis] for axis in spec.dims), batch
+
+
+def check_storage(spec: Spec, sizes: dict[str, int], options: Mapping[str, Any]) -> None:
+    """A band has room for its diagonals, a packed triangle as many elements as it must.
+
+    Adds to `sizes`, those of op(A) by name, the rows of a band beside which no vector says them.
+    """
+    arg = next((arg for arg in spec.operands if arg.storage), None)
+    if arg is None:
+        return
+    if arg.storage == PACKED:
+        length, n = sizes.get("p", 0), sizes["n"]
+        if "p" in sizes and length != packed_length(n):
+            rule = f"a packed triangle of order n = {n} has {packed_length(n)}"
+            fail(spec, arg.name, f"has {length} elements; {rule}")
+        return
+    if sizes["b"] < 1:
+        fail(spec, arg.name, "has no row; a band has one for each diagonal, of which one is main")
+    if "kl" not in options:
+        return
+    if options["kl"] >= sizes["b"]:
+        rows = f"{arg.name!r} has {sizes['b']} rows, which are to be kl + ku + 1"
+        fail(spec, "kl", f"is {options['kl']}, but {rows}")
+    rows, columns = "mn" if options["trans"] == "N" else "nm"  # of A as stored
+    known, given = sizes.get(rows), options["m"]
+    if None not in (known, given) and known != given:
+        fail(spec, "m", f"is {given}, but a vector along these rows has {known} elements")
+    sizes.setdefault(rows, sizes[columns] if given is None else given)
 
 
 class BatchMismatch:
@@ -155,9 +201,12 @@ def broadcast(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...] 
     return tuple(joined)
 
 
-def math_axes(arg: Arg, options: Mapping[str, str]) -> str:
-    """The operand's axes as stored: swapped where its trans option is T or C."""
-    return arg.axes[::-1] if arg.trans and options[arg.trans] != "N" else arg.axes
+def math_axes(arg: Arg, options: Mapping[str, Any]) -> str:
+    """The operand's axes as stored: those of op(A), m and n, change roles where trans is T or C."""
+    if not arg.trans or options[arg.trans] == "N":
+        return arg.axes
+    # The columns of a band's array are those of A, its rows are diagonals.
+    return "bm" if arg.storage == BAND else arg.axes[::-1]
 
 
 def check_output(

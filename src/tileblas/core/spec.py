@@ -9,18 +9,26 @@ from typing import Any
 from tileblas.core.dtypes import DTYPES, RESULTS, DType
 
 TRANS = "NTC"  # letters of a transpose option: none, transpose, conjugate transpose
+UPLO = "UL"  # which triangle is stored: the upper one, the lower one
+DIAG = "NU"  # what is on the diagonal of a triangle: what is stored, or ones
+
+#: Ways to store a matrix: all of it, the diagonals of a band as rows, a triangle column by column.
+DENSE, BAND, PACKED = "", "band", "packed"
 
 
 @dataclass(frozen=True)
 class Arg:
     """One array operand. `axes` names its dimensions: "n" a vector, "mk" a matrix of m x k, "5"
-    five elements.
+    five elements, "p" the n (n + 1) / 2 elements of a packed triangle.
 
     `role`: "in" is read, "inout" is read and written in place, "out" is given and only written,
     "new" is always a new result.
     `optional`: a new array is made when none is given. `trans`: the option that swaps the axes.
     `type`: of its elements, where it is not that of the operands: "real" numbers of the precision
     of complex ones (a norm), or one by name. `of_real`: there is one for real operands only.
+    `storage`: how a matrix is stored that is not dense. BAND has the diagonals as its rows, the
+    uppermost first, each element in the column that it has in the matrix; PACKED has the columns of
+    a triangle one after the other.
     """
 
     name: str
@@ -30,6 +38,7 @@ class Arg:
     trans: str | None = None
     type: str = ""
     of_real: bool = False
+    storage: str = DENSE
 
     @property
     def ndim(self) -> int:
@@ -56,11 +65,19 @@ class Arg:
 
 @dataclass(frozen=True)
 class Option:
-    """One keyword that takes a BLAS letter."""
+    """One keyword that takes a BLAS letter, or, where it has no letters, a size.
+
+    A `required` size has no default; None stands for one that follows from the arrays.
+    """
 
     name: str
-    letters: str
-    default: str
+    letters: str = ""
+    default: str | None = None
+    required: bool = False
+
+    @property
+    def is_size(self) -> bool:
+        return not self.letters
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +94,10 @@ class Spec:
     `real_scalars`: those that must be real whatever the operands are. `packed`: the name of the
     one sequence in which a caller passes all scalars (rotm). `lazy`: which of torch's lazy bits
     operands may carry, "conj", "neg" or both. `nonempty`: the rule that an empty vector breaks.
+    `structure`: what the one matrix is of which not all elements are stored or read: "triangular",
+    "symmetric", "hermitian", "skew" (its transpose is its negative), "band", or "both" where
+    a general one is multiplied as it is and transposed. `signs`: the operands
+    whose lazy minus signs a result carries, all but one that is its own old value if none is named.
     `output` is the last of the outputs, whose shape and order in memory decide a plan; a call
     returns those of `returns`, all if none is named.
     """
@@ -105,6 +126,8 @@ class Spec:
     nonempty: str = ""
     dtypes: tuple[str, ...] = tuple(DTYPES)
     family: str = ""
+    structure: str = ""
+    signs: tuple[str, ...] = ()
     returns: tuple[str, ...] = ()
     # Derived: what the caller passes, and which of the operands are outputs.
     arguments: tuple[Arg, ...] = field(init=False)
@@ -125,6 +148,9 @@ class Spec:
         object.__setattr__(self, "output_name", self.operands[outputs[-1]].name)
         names = tuple(self.operands[i].name for i in outputs)
         object.__setattr__(self, "returns", self.returns or names)
+        every = tuple(arg.name for arg in self.operands)
+        # Where there is one operand (scal), old value and new one carry the same sign.
+        object.__setattr__(self, "signs", self.signs or (every if len(every) > 1 else ()))
         object.__setattr__(self, "family", self.family or self.name)
 
     def __repr__(self) -> str:
@@ -137,6 +163,12 @@ class Spec:
     def parameters(self) -> tuple[str, ...]:
         """The names that a caller passes before options: arrays, then numbers."""
         return (*self.argument_names, *((self.packed,) if self.packed else self.scalars))
+
+    @property
+    def updates(self) -> bool:
+        """Whether a result that is made has an old value, of zeros: there is no beta to say 0."""
+        output = self.operands[self.output]
+        return output.role == "inout" and output.optional and "beta" not in self.scalars
 
     def passed_as(self, scalar: str) -> str:
         """The argument of a caller that holds a scalar."""

@@ -11,11 +11,14 @@ from tileblas.core.spec import Spec
 def is_noop(spec: Spec, problem: Problem) -> bool:
     """Whether the output keeps every old element, or has none.
 
-    An empty output; axpy with alpha = 0, scal with alpha = 1; axpby, gemv and gemm with beta = 1
-    and alpha = 0 or an empty inner dimension.
+    Empty outputs; axpy and ger with alpha = 0, scal with alpha = 1; axpby, gemv and gemm with
+    beta = 1 and alpha = 0 or an empty inner dimension.
     """
-    if 0 in problem.batch or 0 in problem.output.shape:
+    written = {spec.operands[index].name for index in spec.outputs}
+    if 0 in problem.batch or all(0 in v.shape for v in problem.views if v.slot in written):
         return True
+    if problem.fresh:
+        return False
     beta, _ = problem.scalar("beta")
     if beta != "none":
         return beta == "one" and drops_product(problem)
@@ -31,21 +34,27 @@ def drops_product(problem: Problem) -> bool:
 
 
 def without_product(problem: Problem) -> Problem:
-    """The same problem with an empty inner dimension, so that no backend reads the inputs."""
-    if len(problem.inputs) < 2 or problem.scalar("beta")[0] == "none":
+    """The same problem with an empty inner dimension, so that no backend reads the inputs.
+
+    Of a product with one matrix of whatever kind, that is a gemv; gemvt, two of them, sees to it
+    itself.
+    """
+    if len(problem.inputs) != 2 or problem.scalar("beta")[0] == "none":
         return problem  # a vector update (axpby) has no inner dimension
     if not drops_product(problem):
         return problem
     # Nothing is read, so the layout of nothing may be the most convenient one.
     a, other = problem.inputs
-    n = other.shape[1:]
+    m, *n = problem.output.shape
     return replace(
         problem,
-        dims=(*problem.dims[:-1], 0),
+        routine="gemm" if n else "gemv",
+        dims=(m, *n, 0),
         inputs=(
-            replace(a, shape=(a.shape[0], 0), strides=(16, 1), conj=False),
-            replace(other, shape=(0, *n), strides=_rows_of(n), conj=False),
+            replace(a, shape=(m, 0), strides=(16, 1), conj=False, start=0, curve=()),
+            replace(other, shape=(0, *n), strides=_rows_of(tuple(n)), conj=False),
         ),
+        structure=None,
     )
 
 

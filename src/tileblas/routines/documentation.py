@@ -26,6 +26,10 @@ def docstring(spec: Spec) -> str:
             real = "real " if name in spec.real_scalars else ""
             lines += [f"{name} : {real}scalar", f"    {_scalar(spec, name)}"]
     for option in spec.options:
+        if option.is_size:
+            lines += [f"{option.name} : size{'' if option.required else ' or None'}"]
+            lines += ["    at least 0" + ("" if option.required else "; default None")]
+            continue
         letters = ", ".join(repr(letter) for letter in option.letters)
         lines += [f"{option.name} : one of {letters}", f"    default {option.default!r}"]
     if spec.takes_math:
