@@ -1,15 +1,25 @@
-"""Stand-ins for a machine: a clock that says what it is told, and roofs that are given."""
+"""Stand-ins for a machine: a clock that says what it is told, roofs that are given, a cuBLAS.
 
+Makes host_cublas importable too: --import-mode=importlib puts no folder on sys.path.
+"""
+
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from tileblas.lab import rival_cublas
 from tileblas.lab.bench import Bench
 from tileblas.lab.commands import app
 from tileblas.lab.places import HostPlace
-from tileblas.lab.rivals import Scipy
+from tileblas.lab.rivals import Cublas, Scipy
 from tileblas.lab.roofs import Roofs
+
+sys.path.append(str(Path(__file__).parent))
+
+from host_cublas import HostCublas, HostDevice
 
 
 class FakeClock:
@@ -62,3 +72,12 @@ def command(monkeypatch):
         return result.exit_code, result.output
 
     return run
+
+
+@pytest.fixture
+def cublas(monkeypatch):
+    """cuBLAS as a rival, on host memory."""
+    library = HostCublas()
+    monkeypatch.setattr(rival_cublas, "load_cublas", lambda: library)
+    monkeypatch.setattr(rival_cublas, "Device", HostDevice)
+    return Cublas(HostPlace())

@@ -9,7 +9,8 @@ import pytest
 import tileblas
 from tileblas.lab import bench as benches
 from tileblas.lab.bench import least_seconds, measure, open_bench, run, split_by_time
-from tileblas.lab.cases import Case, listed
+from tileblas.lab.cases import Case
+from tileblas.lab.lists import listed
 from tileblas.lab.problems import Problem, work
 from tileblas.lab.results import (
     CsvFile,
@@ -210,7 +211,7 @@ def test_the_reference_of_a_long_sum_is_made_of_pieces(
 ):
     def expected():
         problem = Problem(Case(routine, dims, dtype, *form), host_bench.place)
-        return problem._sampled()["y"][1] if routine == "gemv" else problem._reduced()
+        return problem._sampled()["y"]()[1] if routine == "gemv" else problem._reduced()
 
     whole = expected()
     monkeypatch.setattr("tileblas.lab.problems._CHUNK", 999)

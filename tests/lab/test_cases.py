@@ -2,7 +2,8 @@
 
 import pytest
 
-from tileblas.lab.cases import LISTS, Case, format_size, listed, parse_sizes
+from tileblas.lab.cases import Case, format_size, parse_sizes
+from tileblas.lab.lists import LISTS, listed
 from tileblas.routines.registry import ROUTINES
 
 

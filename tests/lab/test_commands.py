@@ -8,7 +8,7 @@ import pytest
 from tileblas import cli
 from tileblas.check.runner import Report, Row
 from tileblas.lab import bench as benches
-from tileblas.lab import cases, checks, demo, info
+from tileblas.lab import cases, checks, demo, info, lists
 from tileblas.routines.registry import families
 
 
@@ -127,7 +127,7 @@ def test_bench_prints_means_where_several_cases_are_alike(command, host_bench, m
 def test_bench_leaves_out_what_takes_too_long(command, host_bench, monkeypatch):
     monkeypatch.setattr(benches, "open_bench", small_bench(host_bench))
     monkeypatch.setitem(
-        cases.LISTS,
+        lists.LISTS,
         "default",
         (cases.Rows("gemm", cases.squares(8, 9000), ("float32",), ("NN",), ("col",)),),
     )
@@ -148,7 +148,7 @@ def test_demo_shows_all_its_parts(command, host_bench, monkeypatch):
     pytest.importorskip("sklearn")
     monkeypatch.setattr(benches, "open_bench", small_bench(host_bench))
     small = (cases.Rows("dot", ((1000,),), ("float32",)),)
-    monkeypatch.setitem(cases.LISTS, "demo", small)
+    monkeypatch.setitem(lists.LISTS, "demo", small)
     monkeypatch.setattr(demo.checks, "why_absent", lambda name: "not today")
     code, said = command("demo")
     assert code == 0
@@ -158,7 +158,7 @@ def test_demo_shows_all_its_parts(command, host_bench, monkeypatch):
 
 def test_demo_says_which_extra_it_needs(command, host_bench, monkeypatch):
     monkeypatch.setattr(benches, "open_bench", small_bench(host_bench))
-    monkeypatch.setitem(cases.LISTS, "demo", ())
+    monkeypatch.setitem(lists.LISTS, "demo", ())
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
     code, said = command("demo")
     assert code == 2

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import tileblas
 from tileblas.lab import bench as benches
-from tileblas.lab import cases, digits, staged, tables, terminal
+from tileblas.lab import digits, lists, staged, tables, terminal
 from tileblas.lab.cases import Case
 from tileblas.lab.commands import app
 from tileblas.lab.places import HostPlace
@@ -165,7 +165,7 @@ def test_the_tables_show_times_and_ratios():
 
 
 def test_the_list_holds_every_family():
-    listed = cases.listed(staged.LIST)
+    listed = lists.listed(staged.LIST)
     vectors = {"dot", "nrm2", "asum", "scal", "copy", "axpy", "swap"}
     assert {case.routine for case in listed} == vectors | {"gemv", "gemm"}
     sizes = [math.prod(case.dims) for case in listed if case.routine == "gemm"]

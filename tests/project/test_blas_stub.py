@@ -24,10 +24,13 @@ __all__: list[str]
 '''
 
 
+SIZES = ("m", "n", "k", "kl", "ku")
+
+
 def parameter(found: inspect.Parameter) -> str:
     """One parameter: arrays and numbers are anything, the rest are integers."""
     if found.default is found.empty:
-        return f"{found.name}: Any"
+        return f"{found.name}: {'int' if found.name in SIZES else 'Any'}"
     if found.default is None:
         return f"{found.name}: {'int | None' if found.name == 'n' else 'Any'} = ..."
     return f"{found.name}: {'int' if isinstance(found.default, int) else 'Any'} = ..."

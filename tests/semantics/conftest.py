@@ -1,8 +1,16 @@
-"""The backends on which the rules of the interface are tested: tests ask for `backend` or `cpu`."""
+"""The backends on which the rules of the interface are tested: tests ask for `backend` or `cpu`.
+
+Makes beside_scipy importable too: --import-mode=importlib puts no folder on sys.path.
+"""
+
+import sys
+from pathlib import Path
 
 import pytest
 
 import tileblas as tb
+
+sys.path.append(str(Path(__file__).parent))
 
 
 @pytest.fixture(

@@ -9,19 +9,13 @@ import random
 import numpy as np
 import pytest
 import scipy.linalg.blas as theirs
+from beside_scipy import BEYOND, SMALL, each, level, meant
 
 import tileblas as tb
 from tileblas import BlasError, blas
 from tileblas.fblas.names import FUNCTIONS
 
-SMALL = {np.float32: 1e-5, np.float64: 1e-12, np.complex64: 1e-5, np.complex128: 1e-12}
-BESIDE = [name for name in FUNCTIONS if not hasattr(theirs, name)]
-
-
-def each(found):
-    """The results of a call, of which there may be one or several."""
-    return found if isinstance(found, tuple) else (found,)
-
+BESIDE = [name for name in BEYOND if level(name) == 1]
 
 # What SciPy lacks, on the elements that are meant: what arrays come to hold, and what is returned.
 FORMULAS = {
@@ -32,12 +26,6 @@ FORMULAS = {
     "rot": lambda x, y, c, s: {"x": c * x + s * y, "y": c * y - np.conj(s) * x},
     "axpydot": lambda w, v, u, a=1.0: {"w": w - a * v, "sum": ((w - a * v) * u).sum()},
 }
-
-
-def meant(array, n, offset, increment):
-    """The elements that BLAS means, as a view."""
-    found = array[offset :: abs(increment)][:n]
-    return found[::-1] if increment < 0 else found
 
 
 def arrays_of(choose, names, dtype):
@@ -216,6 +204,7 @@ def test_a_matrix_with_gaps_as_a_vector_is_copied_not_lost(library):
 
 
 X, Y, A = np.arange(9.0, dtype="f"), np.arange(7.0, dtype="f"), np.arange(12).reshape(3, 4)
+Z, SQUARE = np.arange(8.0, dtype="f"), np.arange(1, 10, dtype="f").reshape(3, 3)
 PLACE, PLACES = {"offx": 1, "incx": 2}, {"offx": 1, "incx": 2, "offy": 1, "incy": -3, "n": 2}
 CALLS = {
     "sdot": ((X, Y), PLACES),
@@ -232,9 +221,25 @@ CALLS = {
     "srotg": ((X[3], Y[4:5].reshape(())), {}),
     "srotmg": ((2.0, Y[4:5].reshape(()), 1, 3), {}),
     "sgemv": ((2.0, A, X), PLACE | {"y": Y, "incy": -3, "beta": 0.5}),
+    "sgbmv": ((4, 4, 1, 1, 2.0, A, X), PLACE | {"y": Z, "incy": -2, "beta": 0.5}),
+    "ssymv": ((2.0, SQUARE, X), PLACE | {"lower": 1}),
+    "ssbmv": ((1, 2.0, A, X), PLACE | {"incy": -2}),
+    "sspmv": ((3, 2.0, X, Y), {"incx": 2, "incy": -2, "y": Z, "beta": 1}),
+    "strmv": ((SQUARE, X), PLACE | {"lower": 1, "trans": 1, "overwrite_x": 1}),
+    "strsv": ((SQUARE, X), {"incx": -2, "lower": 1}),
+    "stbsv": ((1, A, X), PLACE | {"diag": 1}),
+    "stpmv": ((3, X, Y), {"incx": -2, "trans": 2}),
+    "sger": ((2.0, X[:3], Y[:4]), {"incx": -1, "a": A}),
+    "ssyr": ((2.0, X), PLACE | {"n": 3, "a": SQUARE, "lower": 1}),
+    "ssyr2": ((2.0, X, Y), PLACES),
+    "sspr": ((3, 2.0, X, Z), PLACE | {"overwrite_ap": 1}),
+    "sspr2": ((3, 2.0, X, Y, Z), PLACE | {"incy": -2, "lower": 1}),
     "sgemm": ((2.0, A, A), {"trans_b": 1}),
 }
-IN_PLACE = {"sscal": [0], "scopy": [0], "saxpy": [0], "sswap": [0, 1], "srot": [0]}
+IN_PLACE = {
+    **{name: [0] for name in ("sscal", "scopy", "saxpy", "srot", "strmv", "sspr")},
+    "sswap": [0, 1],
+}
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -216,6 +216,29 @@ def gemv(alpha: complex, a: tuple[View, int], x: Vector, beta: complex, y: Vecto
         _at(y.base),
         _int(y.inc or 1),
     )
+
+
+def level2(
+    name: str,
+    dtype: DType,
+    arguments: Sequence[str],
+    values: Mapping[str, Any],
+    real: Sequence[str] = (),
+) -> None:
+    """Call a routine with values by the names of its Fortran arguments; `real` names real scalars.
+
+    "a", "ap", "x" and "y" are addresses, the lowest ones where an increment is negative.
+    """
+
+    def pointer(argument: str):
+        value = values[argument]
+        if argument in ("a", "ap", "x", "y"):
+            return _at(value)
+        if argument in ("alpha", "beta"):
+            return _scalar(DTYPES[dtype.real] if argument in real else dtype, value)
+        return ctypes.c_char_p(value.encode()) if isinstance(value, str) else _int(value)
+
+    function(f"{dtype.letter}{name}")(*map(pointer, arguments))
 
 
 def gemm(

@@ -12,7 +12,9 @@ from dataclasses import replace
 
 from tileblas.backends import blas_pointers as blas
 from tileblas.backends import cpu_buffers as buffers
+from tileblas.backends import cpu_matrices as matrices
 from tileblas.backends import cpu_rotations as rotations
+from tileblas.backends import cpu_updates as updates
 from tileblas.backends import cpu_vectors as vectors
 from tileblas.core.call import Problem, Scalar, View
 from tileblas.core.operand import Operand, numpy_view
@@ -218,6 +220,15 @@ _MEMBER: dict[str, Callable[..., None]] = {
     "rotm": vectors.rotm,
     "axpydot": vectors.axpydot,
     "gemv": _gemv,
+    "gbmv": matrices.band,
+    **dict.fromkeys(("symv", "sbmv", "spmv"), matrices.mirrored),
+    **dict.fromkeys(("hemv", "hbmv", "hpmv", "skewsymv"), matrices.mirrored),
+    **dict.fromkeys(("trmv", "tbmv", "tpmv"), matrices.triangular),
+    **dict.fromkeys(("trsv", "tbsv", "tpsv"), matrices.solve),
+    **dict.fromkeys(("ger", "geru", "gerc"), updates.update),
+    **dict.fromkeys(("syr", "spr", "her", "hpr"), updates.update),
+    **dict.fromkeys(("syr2", "spr2", "her2", "hpr2", "skewsyr2"), updates.update),
+    "gemvt": matrices.both,
     "gemm": _gemm,
 }
 

@@ -131,10 +131,10 @@ def gemm(problem: Problem, addresses: Sequence[int], alpha: complex, beta: compl
                 left = load(a.dtype, whole[0][i : i + BLOCK, p : p + BLOCK], a.conj)
                 right = load(b.dtype, whole[1][p : p + BLOCK, j : j + BLOCK], b.conj)
                 _accumulate(left, right, product)
-            store(c.dtype, target, _combined(c.dtype, target, product, alpha, beta, k))
+            store(c.dtype, target, combined(c.dtype, target, product, alpha, beta, k))
 
 
-def _combined(
+def combined(
     dtype: DType, old: np.ndarray, product: np.ndarray, alpha: complex, beta: complex, k: int
 ) -> np.ndarray:
     """alpha product + beta old; the product is absent where k = 0, the old value where beta = 0."""

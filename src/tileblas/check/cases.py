@@ -2,7 +2,7 @@
 
 `vectors_case` and `numbers_case` (for which `dot_case` and others are shorter), `gemv_case` and
 `gemm_case` build cases with ids that read like BLAS, such as `zgemm-NC-3x5x9-col+1-alpha0-beta1`,
-and say in one place what the words of an id mean.
+and say in one place what the words of an id mean. Other routines of level 2: `matrix_cases`.
 """
 
 from __future__ import annotations
@@ -47,13 +47,17 @@ _ROUNDING = ("nrm2", "rotg", "rotmg")
 
 @dataclass(frozen=True)
 class Plan:
-    """One operand to be made: its shape as passed, how it lies, and what it holds."""
+    """One operand to be made: its shape as passed, how it lies, and what it holds.
+
+    `diagonal` is what the main diagonal of a stored matrix holds, if not what all of it does.
+    """
 
     name: str
     shape: tuple[int, ...]
     layout: Layout
     fill: str
     dtype: str
+    diagonal: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ class Case:
     dtype: str
     plans: tuple[Plan, ...]
     scalars: tuple[tuple[str, Scalar], ...] = ()
-    options: tuple[tuple[str, str], ...] = ()
+    options: tuple[tuple[str, str | int], ...] = ()
     exact: bool = False
     form: str = "number"
 
@@ -122,9 +126,9 @@ def vectors_case(
     """
     arguments = [arg for arg in ROUTINES[routine].arguments if not (new and arg.optional)]
     names = [arg.name for arg in arguments]
-    incs = _one_each(incs or (1,), names)
-    batches = _one_each(batches or ((),), names)
-    fills = _one_each((fill,) if isinstance(fill, str) else fill, names)
+    incs = one_each(incs or (1,), names)
+    batches = one_each(batches or ((),), names)
+    fills = one_each((fill,) if isinstance(fill, str) else fill, names)
     layouts = [vector(inc, offset, order) for inc in incs]
     if same:
         layouts = [
@@ -135,10 +139,10 @@ def vectors_case(
         Plan(name, (*batch, n), lay, own, dtype)
         for name, batch, lay, own in zip(names, batches, layouts, fills, strict=True)
     )
-    words = [_size_word(n, batches), f"inc{','.join(map(str, incs))}", _offset_word(offset)]
+    words = [size_word(n, batches), f"inc{','.join(map(str, incs))}", offset_word(offset)]
     words += ["" if order == "C" else order, "same" if same else ""]
-    words += [_scalar_word(name, value) for name, value in (scalars or {}).items()]
-    return _case(routine, dtype, [*words, "new" if new else ""], plans, fills, scalars, form=form)
+    words += [scalar_word(name, value) for name, value in (scalars or {}).items()]
+    return named(routine, dtype, [*words, "new" if new else ""], plans, fills, scalars, form=form)
 
 
 def numbers_case(
@@ -151,9 +155,9 @@ def numbers_case(
 ) -> Case:
     """A routine of numbers, or of arrays of them (rotg, rotmg); `incs` are those of last axes."""
     names = ROUTINES[routine].argument_names
-    incs = _one_each(incs or (1,), names)
-    batches = _one_each(batches or ((),), names)
-    fills = _one_each((fill,) if isinstance(fill, str) else fill, names)
+    incs = one_each(incs or (1,), names)
+    batches = one_each(batches or ((),), names)
+    fills = one_each((fill,) if isinstance(fill, str) else fill, names)
     plans = tuple(
         Plan(name, tuple(batch), vector(inc, offset) if batch else Layout(core=0), own, dtype)
         for name, inc, batch, own in zip(names, incs, batches, fills, strict=True)
@@ -161,8 +165,8 @@ def numbers_case(
     sizes = ",".join(
         "x".join(map(str, batch)) or "1" for batch in dict.fromkeys(map(tuple, batches))
     )
-    words = [sizes, f"inc{','.join(map(str, incs))}", _offset_word(offset)]
-    return _case(routine, dtype, words, plans, fills)
+    words = [sizes, f"inc{','.join(map(str, incs))}", offset_word(offset)]
+    return named(routine, dtype, words, plans, fills)
 
 
 def dot_case(
@@ -235,7 +239,7 @@ def gemv_case(
     form: str = "number",
 ) -> Case:
     """gemv of A, m x n as stored, with `batches` of a, x and y; without y where `y` is False."""
-    rows, columns = _turned(sizes, trans)
+    rows, columns = turned(sizes, trans)
     fills = (fill,) * 3 if isinstance(fill, str) else fill
     shapes = (sizes, (columns,), (rows,))
     layouts = (MATRIX_LAYOUTS[layout], *(vector(inc, offset) for inc in incs))
@@ -244,11 +248,11 @@ def gemv_case(
         for name, batch, shape, lay, own in zip("axy", batches, shapes, layouts, fills, strict=True)
         if name != "y" or y
     )
-    words = [trans, _size_word(f"{sizes[0]}x{sizes[1]}", batches), layout]
-    words += [f"inc{incs[0]},{incs[1]}", _offset_word(offset)]
-    words += [_scalar_word("alpha", alpha), _scalar_word("beta", beta), "" if y else "new"]
+    words = [trans, size_word(f"{sizes[0]}x{sizes[1]}", batches), layout]
+    words += [f"inc{incs[0]},{incs[1]}", offset_word(offset)]
+    words += [scalar_word("alpha", alpha), scalar_word("beta", beta), "" if y else "new"]
     scalars, options = {"alpha": alpha, "beta": beta}, {"trans": trans}
-    return _case("gemv", dtype, words, plans, fill, scalars, options, form)
+    return named("gemv", dtype, words, plans, fill, scalars, options, form)
 
 
 def gemm_case(
@@ -267,7 +271,7 @@ def gemm_case(
     """gemm of op(A) m x k by op(B) k x n; `batches` of a, b and c; without c where `c` is False."""
     m, n, k = sizes
     out = out or dtype
-    stored = {"a": _turned((m, k), trans[0]), "b": _turned((k, n), trans[1]), "c": (m, n)}
+    stored = {"a": turned((m, k), trans[0]), "b": turned((k, n), trans[1]), "c": (m, n)}
     layouts = (layout,) * 3 if isinstance(layout, str) else layout
     fills = (fill,) * 3 if isinstance(fill, str) else fill
     plans = tuple(
@@ -275,19 +279,20 @@ def gemm_case(
         for name, batch, lay, own in zip("abc", batches, layouts, fills, strict=True)
         if name != "c" or c
     )
-    words = [trans, _size_word(f"{m}x{n}x{k}", batches), "/".join(dict.fromkeys(layouts))]
-    words += [_scalar_word("alpha", alpha), _scalar_word("beta", beta), "" if c else "new"]
+    words = [trans, size_word(f"{m}x{n}x{k}", batches), "/".join(dict.fromkeys(layouts))]
+    words += [scalar_word("alpha", alpha), scalar_word("beta", beta), "" if c else "new"]
     scalars = {"alpha": alpha, "beta": beta}
     options = {"trans_a": trans[0], "trans_b": trans[1]}
-    return _case("gemm", dtype, words, plans, fill, scalars, options, form)
+    return named("gemm", dtype, words, plans, fill, scalars, options, form)
 
 
-def _one_each(values: Sequence, names: Sequence[str]) -> list:
+def one_each(values: Sequence, names: Sequence) -> list:
     """A value for each operand: the last one is that of all that follow."""
     return [*values, *(values[-1],) * (len(names) - len(values))]
 
 
-def _case(routine, dtype, words, plans, fill, scalars=None, options=None, form="number"):
+def named(routine, dtype, words, plans, fill, scalars=None, options=None, form="number") -> Case:
+    """A case by the words of its id; it is exact if its fills and scalars are whole numbers."""
     fills = (fill,) if isinstance(fill, str) else fill
     mixed = "".join(f"to-{plan.dtype}" for plan in plans if plan.dtype != dtype)
     words = [DTYPES[dtype].letter + routine, *words, _fill_word(fills)]
@@ -317,20 +322,20 @@ def _finite(scalars: dict[str, Scalar]) -> list[complex]:
     return [complex(s) if abs(s) < 2**20 else 0.5 + 0j for s in scalars.values()]
 
 
-def _turned(shape: tuple[int, int], letter: str) -> tuple[int, int]:
+def turned(shape: tuple[int, int], letter: str) -> tuple[int, int]:
     return shape if letter == "N" else shape[::-1]
 
 
-def _size_word(size, batches) -> str:
+def size_word(size, batches) -> str:
     if not any(batches):
         return str(size)
     return "*".join([",".join("x".join(map(str, b)) or "1" for b in batches), str(size)])
 
 
-def _offset_word(offset: int) -> str:
+def offset_word(offset: int) -> str:
     return f"@{offset}" if offset else ""
 
 
-def _scalar_word(name: str, value: Scalar) -> str:
+def scalar_word(name: str, value: Scalar) -> str:
     text = str(value).strip("()")
     return f"{name}{text}"

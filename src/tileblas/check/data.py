@@ -28,7 +28,7 @@ def filled(fill: str, random: np.random.Generator, shape: Shape, dtype: DType) -
         number = complex(fill[1:])
         return np.full(shape, number if dtype.is_complex else number.real, numpy_dtype(dtype))
     values = FILLS[fill](random, tuple(shape), dtype)
-    if dtype.is_complex:
+    if dtype.is_complex and not np.iscomplexobj(values):
         # Set parts one by one: adding 1j * Inf to a number would make its real part NaN.
         parts = np.empty(shape, np.complex128)
         parts.real, parts.imag = values, FILLS[fill](random, tuple(shape), dtype)
@@ -95,6 +95,50 @@ def _positive(random, shape, dtype):
     return np.abs(_wide(random, shape, dtype))
 
 
+# ---- of triangles, and of right-hand sides ------------------------------------------------------
+
+
+def _sparse(random, shape, dtype):
+    """Integers of which three in four are zero."""
+    return np.where(random.random(shape) < 0.75, 0.0, _integers(random, shape, dtype))
+
+
+def _flawed(random, shape, dtype):
+    """Integers with a few NaN and Inf: rows without one come out finite."""
+    values = _integers(random, shape, dtype)
+    flaws = random.choice([np.nan, np.inf, -np.inf], shape)
+    return np.where(random.random(shape) < 1 / (2 + shape[-1]), flaws, values)
+
+
+def _shifted(random, shape, dtype):
+    """Random numbers in (1/2, 3/2): the diagonals of netlib's programs."""
+    return random.uniform(0.5, 1.5, shape)
+
+
+def _dominant(random, shape, dtype):
+    """Beyond the sum of the random numbers of a row: a well-conditioned matrix."""
+    return random.choice([-1, 1], shape) * random.uniform(1, 2, shape) * max(shape[-1] / 2, 1)
+
+
+def _powers(random, shape, dtype):
+    """Powers of two, of either sign, real or imaginary: a quotient by one is exact."""
+    values = random.choice([-1, 1], shape) * 2.0 ** random.integers(-2, 4, shape)
+    return values * np.where(random.random(shape) < 0.5, 1j, 1) if dtype.is_complex else values
+
+
+def _tiny_powers(random, shape, dtype):
+    """Subnormal powers of two, whose reciprocals overflow."""
+    _, tiny, _ = finfo(dtype.real)
+    return _powers(random, shape, dtype) * 4 * tiny
+
+
+def _one_zero(random, shape, dtype):
+    """Integers that are not 0, but for the one in the middle."""
+    values = random.choice([-1, 1], shape) * random.integers(1, 5, shape).astype(np.float64)
+    values[..., shape[-1] // 2 : shape[-1] // 2 + 1] = 0
+    return values
+
+
 #: The scales of netlib's NRM2 test: around them squares underflow, overflow, or lose bits.
 SCALES = ("0", "2safmin", "small", "ulp", "1", "1/ulp", "big", "safmax", "inf", "nan")
 
@@ -134,5 +178,12 @@ FILLS: dict[str, Callable[..., np.ndarray]] = {
     "huge": _huge,
     "wide": _wide,
     "positive": _positive,
+    "sparse": _sparse,
+    "flawed": _flawed,
+    "shifted": _shifted,
+    "dominant": _dominant,
+    "powers": _powers,
+    "tiny powers": _tiny_powers,
+    "one zero": _one_zero,
     **{f"{p}:{q}": partial(_scales, first=p, others=q) for p, q in product(SCALES, repeat=2)},
 }

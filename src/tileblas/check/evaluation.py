@@ -7,6 +7,7 @@ multiplies in scal) and beta = 0 removes the old value.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +20,7 @@ FINITE = 0  # within the error bar (or overflowed, where `reach` or the bar allo
 INFINITE = 1  # an infinity of the sign of `value`
 NAN = 2
 NONFINITE = 3  # NaN or an infinity: both are legal evaluations of the formula
+ANY = 4  # whatever: not a part of the result, or beyond an overflow that decides what follows
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,8 @@ class Reference:
     |z| (a norm is its own gauge), and `reach` the largest intermediate value, which may overflow
     where the result does not.
     `terms` is K, the length of the sum. `quality` is the norm-wise scale of BLAS++, one number for
-    each matrix of `core` trailing axes, or None where BLAS++ has no such bar.
+    each matrix of `core` trailing axes, or None where BLAS++ has no such bar. `real` says where
+    the imaginary part is exactly 0.
     """
 
     value: np.ndarray
@@ -40,6 +43,7 @@ class Reference:
     terms: int
     core: int
     quality: np.ndarray | None = None
+    real: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -49,8 +53,26 @@ class Exact:
     value: np.ndarray
 
 
+@dataclass(frozen=True)
+class Solution:
+    """What is expected of x in A x = b: each row has a small residual |b - A x|.
+
+    `matrix` is A where it is `there`, and 0 elsewhere; `right` is b. `value` is x by substitution:
+    it says of what `kind` the elements are, their values are those that leave small residuals.
+    """
+
+    matrix: np.ndarray
+    there: np.ndarray
+    right: np.ndarray
+    value: np.ndarray
+    kind: np.ndarray
+
+
+Expected = Reference | Exact | Solution
 #: The expected outputs of one call, by name.
-References = dict[str, Reference | Exact]
+References = dict[str, Expected]
+#: alpha, a and b of a term alpha a b.
+Product = tuple[complex, np.ndarray, np.ndarray]
 
 
 def without_axes(out: Reference, axes: int, quality: np.ndarray | None) -> Reference:
@@ -96,22 +118,44 @@ def abs1(z: np.ndarray) -> np.ndarray:
 
 def evaluate(a, b, c, alpha, beta, compute: str) -> Reference:
     """alpha a b + beta c over stacks of matrices, with everything that judging it needs."""
+    return evaluate_sum([(alpha, a, b)], c, beta, compute)
+
+
+def evaluate_sum(products: Sequence[Product], c, beta, compute: str) -> Reference:
+    """sum alpha a b + beta c, over products with a factor each: such as those of her2."""
+    _, a, b = products[0]
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     shape = (*batch, a.shape[-2], b.shape[-1])
-    if a.shape[-1] == 0 or alpha == 0:
-        a, b, alpha = a[..., :0], b[..., :0, :], 0.0  # neither is read
+    products = [_read(*product) for product in products]
     if c is None or beta == 0:
         c, beta = np.zeros(shape, a.dtype), 0.0  # the old value is not read
-    terms = a.shape[-1]
+    terms = sum(a.shape[-1] for _, a, _ in products)
     with np.errstate(all="ignore"):
-        value, tail = _value(finite(a), finite(b), finite(c), alpha, beta, compute)
-        kind, infinities = _kind(a, b, c, alpha, beta)
-        sums = np.einsum("...ip,...pj->...ij", abs1(finite(a)), abs1(finite(b)))
-        gauge = abs1(np.asarray(alpha)) * sums + abs1(np.asarray(beta)) * abs1(finite(c))
-        quality = np.sqrt(terms + 2) * max(abs(alpha), 1) * _norm(a, 2) * _norm(b, 2)
-        quality = quality + 2 * max(abs(beta), 1) * _norm(c, 2)
+        sound = [(alpha, finite(a), finite(b)) for alpha, a, b in products]
+        value, tail = _value(sound, finite(c), beta, compute)
+        kind, infinities = _kind(products, c, beta)
+        sums = [
+            (abs1(np.asarray(alpha)), np.einsum("...ip,...pj->...ij", abs1(a), abs1(b)))
+            for alpha, a, b in sound
+        ]
+        gauge = abs1(np.asarray(beta)) * abs1(finite(c)) + sum(size * s for size, s in sums)
+        reach = np.maximum(gauge, sum(s for _, s in sums))
+        quality = scale(products, c, beta, terms)
     value = np.where(kind == INFINITE, infinities, value)
-    return Reference(value, tail, gauge, np.maximum(gauge, sums), kind, terms, 2, quality)
+    return Reference(value, tail, gauge, reach, kind, terms, 2, quality)
+
+
+def _read(alpha, a, b) -> Product:
+    """A product, of nothing where alpha is 0 or there is nothing: its factors are not read."""
+    if a.shape[-1] == 0 or alpha == 0:
+        return 0.0, a[..., :0], b[..., :0, :]
+    return alpha, a, b
+
+
+def scale(products: Sequence[Product], c: np.ndarray, beta, terms: int, axes: int = 2):
+    """BLAS++'s scale of a Frobenius error: of matrices, or of vectors b and c where `axes` is 1."""
+    norms = [max(abs(alpha), 1) * _norm(a, 2) * _norm(b, axes) for alpha, a, b in products]
+    return np.sqrt(terms + 2) * sum(norms) + 2 * max(abs(beta), 1) * _norm(c, axes)
 
 
 def finite(x: np.ndarray) -> np.ndarray:
@@ -119,20 +163,23 @@ def finite(x: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(x), x, 0)
 
 
-def _value(a, b, c, alpha, beta, compute: str) -> tuple[np.ndarray, np.ndarray]:
-    """alpha a b + beta c for finite arrays, as a leading part and a tail."""
-    alpha, beta = (s if np.isfinite(s) else 1.0 for s in (alpha, beta))
-    planes = [np.asarray(p) for z in (a, b, c, alpha, beta) for p in _planes(z)]
+def _value(products: list[Product], c, beta, compute: str) -> tuple[np.ndarray, np.ndarray]:
+    """sum alpha a b + beta c for finite arrays, as a leading part and a tail."""
+    arrays = [z for _, a, b in products for z in (a, b)]
+    factors = [_finite_factor(z) for z in (beta, *(alpha for alpha, _, _ in products))]
+    planes = [np.asarray(p) for z in (*arrays, c, *factors) for p in _planes(z)]
     arithmetic = suited(compute, *planes)
-    product = [arithmetic.contract(*pair) for pair in _real_products(a, b)]
-    lifted = [arithmetic.lift(plane) for plane in _planes(c)]
-    terms = zip(
-        _scaled(product, alpha, arithmetic),
-        _scaled(lifted, beta, arithmetic),
-        strict=True,
-    )
-    parts = [arithmetic.split(p + q) for p, q in terms]
+    total = _scaled([arithmetic.lift(plane) for plane in _planes(c)], factors[0], arithmetic)
+    for (_, a, b), alpha in zip(products, factors[1:], strict=True):
+        product = [arithmetic.contract(*pair) for pair in _real_products(a, b)]
+        terms = _scaled(product, alpha, arithmetic)
+        total = [p + q for p, q in zip(terms, total, strict=True)]
+    parts = [arithmetic.split(plane) for plane in total]
     return joined([high for high, _ in parts]), joined([low for _, low in parts])
+
+
+def _finite_factor(scalar):
+    return scalar if np.isfinite(scalar) else 1.0
 
 
 def _planes(z) -> list[np.ndarray]:
@@ -169,19 +216,25 @@ def _scaled(planes: list, scalar, arithmetic) -> list:
     return [planes[0] * re + -(planes[1] * im[0]), planes[0] * im[0] + planes[1] * re]
 
 
-def _kind(a, b, c, alpha, beta) -> tuple[np.ndarray, np.ndarray]:
+def _kind(products: Sequence[Product], c, beta) -> tuple[np.ndarray, np.ndarray]:
     """Per element: FINITE, INFINITE, NAN or NONFINITE; and the infinity, where it is one."""
+    _, a, _ = products[0]
     if np.iscomplexobj(a) or np.iscomplexobj(c):
-        kind = _complex_kind(a, b, c, alpha, beta)
+        kind = _complex_kind(products, c, beta)
         return kind, np.zeros(kind.shape)
-    # Signs stand for finite numbers, so that no sum of them overflows.
-    product, old = np.einsum("...ip,...pj->...ij", sign(a), sign(b)), sign(c) * beta
-    if np.isinf(alpha) and a.shape[-1]:  # alpha (a b) and (alpha a) b differ: both are legal
-        kind = np.where(np.isnan(product) | np.isnan(old), NAN, NONFINITE)
-        return kind, np.zeros(kind.shape)
-    if a.shape[-1]:
-        product = np.where(np.isfinite(product), 0.0, product) * alpha
-    value = product + old
+    value = sign(c) * beta
+    nan, undecided = np.isnan(value), False
+    for alpha, a, b in products:
+        # Signs stand for finite numbers, so that no sum of them overflows.
+        product = np.einsum("...ip,...pj->...ij", sign(a), sign(b))
+        nan = nan | np.isnan(product)
+        if a.shape[-1]:
+            # alpha (a b) and (alpha a) b differ where alpha is infinite: both are legal.
+            undecided |= bool(np.isinf(alpha))
+            product = np.where(np.isfinite(product), 0.0, product) * alpha
+        value = product + value
+    if undecided:
+        return np.where(nan, NAN, NONFINITE), np.zeros(value.shape)
     return np.where(np.isnan(value), NAN, np.where(np.isinf(value), INFINITE, FINITE)), value
 
 
@@ -189,14 +242,16 @@ def sign(x: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(x), np.sign(x), x)
 
 
-def _complex_kind(a, b, c, alpha, beta) -> np.ndarray:
+def _complex_kind(products: Sequence[Product], c, beta) -> np.ndarray:
     """Complex products with Inf may give NaN or Inf in either part; NaN alone must give NaN."""
 
     def meets(test) -> np.ndarray:
-        product = test(a).any(-1)[..., :, None] | test(b).any(-2)[..., None, :]
-        if a.shape[-1]:
-            product = product | test(np.asarray(alpha))
-        return product | test(c) | test(np.asarray(beta))
+        met = test(c) | test(np.asarray(beta))
+        for alpha, a, b in products:
+            met = met | test(a).any(-1)[..., :, None] | test(b).any(-2)[..., None, :]
+            if a.shape[-1]:
+                met = met | test(np.asarray(alpha))
+        return met
 
     infinite, nan = meets(np.isinf), meets(np.isnan)
     return np.where(infinite, NONFINITE, np.where(nan, NAN, FINITE))

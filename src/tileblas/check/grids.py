@@ -7,7 +7,9 @@
 - "reduced"    every kind, with the products of netlib's lists thinned
 - "full"       netlib's grid, and every kind at large sizes too
 
-The parameters are listed in `parameters`, the calls made of them in `level1_grids` and so on.
+The parameters are listed in `parameters`, the calls made of them in `level1_grids` and so on; those
+of routines on matrices with a structure, and of updates, in `matvec_grids`, `triangular_grids` and
+`rank_grids`.
 """
 
 from __future__ import annotations
@@ -15,10 +17,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from tileblas.check import level1_grids, level2_grids, level3_grids, rotation_grids, update_grids
+from tileblas.check import (
+    level1_grids,
+    level2_grids,
+    level3_grids,
+    matvec_grids,
+    rank_grids,
+    rotation_grids,
+    triangular_grids,
+    update_grids,
+)
 from tileblas.check.cases import Case
+from tileblas.core.spec import Spec
+from tileblas.routines.registry import ROUTINES
 
 NAMES = ("netlib", "interpret", "reduced", "full")
+
+
+def _of_matrices(spec: Spec) -> Callable[[str, str], Iterator[Case]]:
+    """The grid of a routine of level 2 on a matrix that has a structure, or is updated."""
+    if spec.updates:
+        return partial(rank_grids.updates, spec.name)
+    if spec.structure != "triangular":
+        return partial(matvec_grids.products, spec.name)
+    solves = spec.name.endswith("sv")
+    grid = triangular_grids.solves if solves else triangular_grids.products
+    return partial(grid, spec.name)
+
 
 _CASES: dict[str, Callable[[str, str], Iterator[Case]]] = {
     "dot": partial(level1_grids.dot, "dot"),
@@ -40,6 +65,7 @@ _CASES: dict[str, Callable[[str, str], Iterator[Case]]] = {
     "axpydot": update_grids.axpydot,
     "rotg": rotation_grids.rotg,
     "rotmg": rotation_grids.rotmg,
+    **{spec.name: _of_matrices(spec) for spec in ROUTINES.values() if spec.level == 2},
     "gemv": level2_grids.gemv,
     "gemm": level3_grids.gemm,
 }

@@ -2,9 +2,10 @@
 
 A `Layout` says how an operand lies in memory; `Guarded` lays values out that way inside a larger
 buffer whose other elements are poison (NaN, Inf, or random finite numbers), with GUARD elements on
-both sides. After a call, `Guarded.damage` compares bytes: of everything for an input, of everything
-but the view for an output. Buffers are made on the host and moved by a `Library` to where they are
-used, so the same operands serve NumPy, torch and CuPy.
+both sides. A `Region` makes traps of elements inside the view: those that no call may refer to.
+After a call, `Guarded.damage` compares bytes: of everything for an input, of everything but the
+part of the view that is the result for an output. Buffers are made on the host and moved by a
+`Library` to where they are used, so the same operands serve NumPy, torch and CuPy.
 """
 
 from __future__ import annotations
@@ -147,43 +148,85 @@ class Layout:
         return self.offset - first, tuple(strides), self.offset + last - first
 
 
-class Guarded:
-    """One operand: `array` is the view to pass on, `values` what it holds, as host NumPy."""
+@dataclass(frozen=True)
+class Region:
+    """Which elements of a view are read, and which are written where it is an output.
 
-    def __init__(self, values: np.ndarray, layout: Layout, poison: str, library: Library) -> None:
+    Each is one mask for real elements and two, of real and imaginary parts, for complex ones, over
+    the view's last axes.
+    """
+
+    read: tuple[np.ndarray, ...]
+    written: tuple[np.ndarray, ...]
+
+
+class Guarded:
+    """One operand: `array` is the view to pass on, `values` what it holds, as host NumPy.
+
+    With a `region`, elements that are not read are poison in memory, and 0 in `values` and results.
+    """
+
+    def __init__(
+        self,
+        values: np.ndarray,
+        layout: Layout,
+        poison: str,
+        library: Library,
+        region: Region | None = None,
+    ) -> None:
         shape = values.shape
         start, strides, span = layout.place(shape)
         self._place = (GUARD + start, shape, strides)
         self._library = library
+        self._written = region.written if region else None
+        read = region.read if region else None
         self.before = poisoned(values.dtype, poison, span + 2 * GUARD)
-        _HOST.view(self.before, *self._place)[...] = values
-        self.values = _HOST.view(self.before, *self._place).copy()
+        inside = _HOST.view(self.before, *self._place)
+        _put(inside, values, read)
+        self.values = np.zeros_like(values)
+        _put(self.values, inside, read)
         self.buffer = library.put(self.before)
         self.array = library.view(self.buffer, *self._place)
 
     def result(self) -> np.ndarray:
         """What the view holds now."""
-        return _HOST.view(self._library.get(self.buffer), *self._place).copy()
+        result = self.values.copy()
+        after = _HOST.view(self._library.get(self.buffer), *self._place)
+        _put(result, after, self._written)
+        return result
 
     def damage(self, is_output: bool) -> str | None:
         """Where a byte changed that had to stay, or None."""
         after = self._library.get(self.buffer)
         if is_output:
             after = after.copy()
-            _HOST.view(after, *self._place)[...] = self.values
+            before = _HOST.view(self.before, *self._place)
+            _put(_HOST.view(after, *self._place), before, self._written)
         changed = after.view(np.uint8) != self.before.view(np.uint8)
         if not changed.any():
             return None
-        return self._name(int(np.argmax(changed)) // after.itemsize, after.size)
+        return self._name(int(np.argmax(changed)) // after.itemsize, after.size, is_output)
 
-    def _name(self, element: int, size: int) -> str:
+    def _name(self, element: int, size: int, is_output: bool) -> str:
         """What the element of the buffer is: guard, part of the view, or a gap in it."""
         if not GUARD <= element < size - GUARD:
             return f"guard element {element} of {size} was written"
         inside = np.zeros(size, bool)
         _HOST.view(inside, *self._place)[...] = True
-        what = "an input element" if inside[element] else "padding or a gap"
+        held = "an element that is not referenced" if is_output else "an input element"
+        what = held if inside[element] else "padding or a gap"
         return f"{what} was written, {element - self._place[0]} elements from the view's start"
+
+
+def _put(target: np.ndarray, source: np.ndarray, masks: tuple[np.ndarray, ...] | None) -> None:
+    """target := source where the masks of their parts say, or everywhere."""
+    if masks is None:
+        target[...] = source
+    elif len(masks) == 1:
+        np.copyto(target, source, where=masks[0])
+    else:
+        np.copyto(target.real, source.real, where=masks[0])
+        np.copyto(target.imag, source.imag, where=masks[1])
 
 
 _HOST = NumpyLibrary()

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from tileblas.check import level1_oracles as level1
+from tileblas.check import level2_oracles
 from tileblas.check.evaluation import (
-    Exact,
+    Expected,
     Reference,
     References,
     evaluate,
@@ -31,7 +32,7 @@ def references(
     routine: str,
     operands: Mapping[str, np.ndarray],
     scalars: Mapping[str, Any],
-    options: Mapping[str, str],
+    options: Mapping[str, Any],
     compute: str,
     found: Mapping[str, np.ndarray] | None = None,
 ) -> References:
@@ -50,7 +51,7 @@ def reference(
     routine: str,
     operands: Mapping[str, np.ndarray],
     scalars: Mapping[str, Any],
-    options: Mapping[str, str],
+    options: Mapping[str, Any],
     compute: str,
 ) -> Reference:
     """The expected output of a call that has one, or the last, and rounds it."""
@@ -74,7 +75,7 @@ def gemm(a, b, compute, c=None, alpha=1.0, beta=0.0, trans_a="N", trans_b="N") -
     return evaluate(a, b, None if c is None else widen(c), alpha, beta, compute)
 
 
-_ORACLES: dict[str, Callable[..., Reference | Exact | References]] = {
+_ORACLES: dict[str, Callable[..., Expected | References]] = {
     "dot": level1.dot,
     "dotu": level1.dot,
     "dotc": lambda x, y, compute: level1.dot(x, y, compute, conj=True),
@@ -95,6 +96,7 @@ _ORACLES: dict[str, Callable[..., Reference | Exact | References]] = {
     "rotg": rotg,
     "rotmg": rotmg,
     "gemv": gemv,
+    **level2_oracles.ORACLES,
     "gemm": gemm,
 }
 

@@ -53,6 +53,10 @@ NETLIB_INCS_OF_GEMV = tuple(itertools.product((1, 2, -1, -2), repeat=2))
 #: (m, n) of gemv: two m for each n. Those with an empty dimension are called once.
 NETLIB_SHAPES = ((2, 1), (4, 2), (1, 3), (5, 3), (2, 5), (8, 5), (4, 9), (14, 9))
 NETLIB_EMPTY_SHAPES = ((0, 0), (1, 0), (0, 1), (0, 2))
+#: Orders of triangular and symmetric matrices, k of bands (ku of gbmv, whose kl is one less).
+NETLIB_ORDERS = NETLIB_SIZES[1:]
+NETLIB_BANDS = (0, 1, 2, 4)
+NETLIB_STEPS = (1, 2, -1, -2)
 TRANS = tuple(p + q for p, q in itertools.product("NTC", repeat=2))
 REAL_SCALARS = ((0, 0.7, 1), (0, 1, 1.3))  # alpha, beta
 COMPLEX_SCALARS = ((0, 1, 0.7 - 0.9j), (0, 1, 1.3 - 1.1j))
@@ -139,6 +143,26 @@ LARGE_PLANES = (
     (3, 1_000_003),
     (1_000_003, 3),
 )
+
+#: Orders around the edges of tiles, for each grid; above one tile everywhere.
+ORDERS = {
+    "interpret": (17, 33, 70),
+    "reduced": (17, 33, 65, 130, 300),
+    "full": (15, 16, 31, 32, 33, 63, 64, 65, 127, 128, 129, 130, 255, 257, 300),
+}
+LARGE_ORDER = 1000
+#: The same for matrices that are not square.
+OBLONGS = {
+    "interpret": ((17, 33), (70, 5), (5, 70)),
+    "reduced": ((17, 33), (33, 17), (65, 130), (130, 65), (300, 5), (5, 300), (1, 257)),
+    "full": (*PLANES[:16], (130, 65), (65, 130), (1000, 17), (17, 1000)),
+}
+#: Bands beside larger matrices: of one diagonal, of a few, wider than a tile, than the matrix.
+WIDTHS = (1, 0, 7, 33, 2, 70)
+OBLONG_WIDTHS = ((1, 1), (0, 2), (7, 3), (33, 0), (17, 40), (0, 0))
+#: Increments of one vector that is written, and of several of which the last is.
+STEPS = (1, 2, -1, -3, 7)
+STEPS_OF_TWO = ((1, 1), (2, 1), (1, -1), (-3, 2), (7, -3), (0, 1))
 
 BATCHES = (
     ((3,), (3,), (3,)),

@@ -1,8 +1,8 @@
-"""Calls that must be refused: the wrong calls of levels 2 and 3, and the table of all."""
+"""Calls that must be refused: the wrong calls of gemv and gemm, and the table of all."""
 
 from __future__ import annotations
 
-from tileblas.check import level1_refusals
+from tileblas.check import level1_refusals, level2_refusals
 from tileblas.check.wrong_calls import At, Refusal
 
 
@@ -134,4 +134,4 @@ _ROWS: tuple[Refusal, ...] = (
     _gemm("unknown-math", _A, _B, _C, "math", None, keywords={"math": "fast"}, words=("ieee",)),
 )
 
-REFUSALS: tuple[Refusal, ...] = (*level1_refusals.ROWS, *_ROWS)
+REFUSALS: tuple[Refusal, ...] = (*level1_refusals.ROWS, *level2_refusals.ROWS, *_ROWS)

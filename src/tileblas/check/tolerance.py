@@ -6,7 +6,11 @@ Hard bar, for every element (a failure is a bug):
 
 with K the length of the sum, u the unit roundoffs of the accumulation and of the output type, g the
 gauge |alpha| sum |a||b| + |beta||c|, and |z| = |re| + |im| for complex z. A norm is its own gauge,
-and so are the numbers of a rotation. Elements that are moved, and places, are exact.
+and so are the numbers of a rotation. Elements that are moved, and places, are exact. Solutions of
+A x = b are judged by their residuals, for every row, with n unknowns and eps = 2 u:
+
+    |b - A x| <= (16 for n <= 9, else n + 2) eps |A| |x| + what underflows
+
 Quality bar, for each matrix, vector or norm: the Frobenius norm of the error, in the scale of
 BLAS++, is below u.
 
@@ -20,13 +24,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from tileblas.check.evaluation import (
+    ANY,
     FINITE,
     INFINITE,
     NAN,
     NONFINITE,
     Exact,
+    Expected,
     Reference,
+    Solution,
     abs1,
+    evaluate,
+    finite,
     widen,
 )
 from tileblas.core.dtypes import DType, numpy_dtype
@@ -62,12 +71,11 @@ def hard_bar(expected: Reference, dtype: DType) -> np.ndarray:
         return (expected.terms + 2) * u_acc * expected.gauge + u_out * size + tiny
 
 
-def judge(
-    result: np.ndarray, expected: Reference | Exact, dtype: DType, exact: bool = False
-) -> Verdict:
+def judge(result: np.ndarray, expected: Expected, dtype: DType, exact: bool = False) -> Verdict:
     """Whether a result of type `dtype` is right everywhere.
 
-    `exact` is for data whose every sum is exact: then the result must be the rounded value itself.
+    `exact` is for data whose every sum is exact: then the result must be the rounded value itself,
+    and a solution has no residual.
     """
     if result.shape != expected.value.shape:
         message = f"shape {result.shape}, expected {expected.value.shape}"
@@ -77,12 +85,17 @@ def judge(
     if isinstance(expected, Exact):
         return _judge_bits(result, expected.value)
     computed = widen(result)
+    quality = 0.0
     with np.errstate(all="ignore"):
-        masks = _right_kind(computed, expected, dtype)
-        ratio = _ratios(computed, expected, dtype, masks)
-        if exact:
-            ratio = np.where(_equals_rounded(result, expected, dtype), 0.0, np.inf)
-        quality = _quality(computed, expected, dtype)
+        if isinstance(expected, Solution):
+            masks = _of_kind(computed, expected, np.isfinite(computed))
+            ratio = _residuals(computed, expected, dtype, exact)
+        else:
+            masks = _right_kind(computed, expected, dtype)
+            ratio = _ratios(computed, expected, dtype, masks)
+            if exact:
+                ratio = np.where(_equals_rounded(result, expected, dtype), 0.0, np.inf)
+            quality = _quality(computed, expected, dtype)
     good = masks & (ratio <= 1)
     where = np.unravel_index(
         int(np.argmin(good) if not good.all() else np.argmax(ratio)), good.shape
@@ -110,12 +123,21 @@ def _judge_bits(result: np.ndarray, expected: np.ndarray) -> Verdict:
 
 
 def _right_kind(computed: np.ndarray, expected: Reference, dtype: DType) -> np.ndarray:
-    """Per element, whether it is finite, infinite or NaN where it has to be."""
-    kind, value = expected.kind, expected.value
-    good = np.isfinite(computed) | _may_overflow(computed, expected, dtype)
-    good = np.where(kind == INFINITE, computed == value, good)
+    """Per element, whether it is finite, infinite, NaN or real where it has to be."""
+    passing = np.isfinite(computed) | _may_overflow(computed, expected, dtype)
+    good = _of_kind(computed, expected, passing)
+    return good if expected.real is None else good & (~expected.real | (computed.imag == 0))
+
+
+def _of_kind(
+    computed: np.ndarray, expected: Reference | Solution, passing: np.ndarray
+) -> np.ndarray:
+    """Per element, whether it is of its kind; `passing` says which pass where it is finite."""
+    kind = expected.kind
+    good = np.where(kind == INFINITE, computed == expected.value, passing)
     good = np.where(kind == NAN, np.isnan(computed), good)
-    return np.where(kind == NONFINITE, ~np.isfinite(computed), good)
+    good = np.where(kind == NONFINITE, ~np.isfinite(computed), good)
+    return good | (kind == ANY)
 
 
 def _may_overflow(computed: np.ndarray, expected: Reference, dtype: DType) -> np.ndarray:
@@ -148,9 +170,28 @@ def _ratios(computed: np.ndarray, expected: Reference, dtype: DType, masks: np.n
 
 def _equals_rounded(result: np.ndarray, expected: Reference, dtype: DType) -> np.ndarray:
     """Whether each element is the expected value rounded to the type; zeros have no sign here."""
-    if expected.tail.any() or (expected.kind != FINITE).any():
+    judged = expected.kind != ANY
+    if expected.tail[judged].any() or (expected.kind[judged] != FINITE).any():
         raise ValueError("exact data expected: the reference is not a float64 number")
-    return result == expected.value.astype(numpy_dtype(dtype))
+    return ~judged | (result == expected.value.astype(numpy_dtype(dtype)))
+
+
+def _residuals(computed: np.ndarray, expected: Solution, dtype: DType, exact: bool) -> np.ndarray:
+    """|b - A x| over its bar for each row, and 0 where no finite element is expected."""
+    a, n = expected.matrix, computed.shape[-1]
+    x = np.where(expected.there, finite(computed)[..., None, :], 0)
+    rows = a[..., :, None, :], x[..., :, :, None]
+    rest = evaluate(*rows, expected.right[..., None, None], -1.0, 1.0, dtype.compute)
+    residual = abs1(rest.value + rest.tail)[..., 0, 0]
+    diagonal = np.diagonal(a, axis1=-2, axis2=-1)
+    u, tiny, _ = finfo(dtype.real)
+    # Products may underflow, and the row's own element, whose error the diagonal magnifies.
+    lost = tiny * (1 + (2 if dtype.is_complex else 1) * n + abs1(diagonal))
+    bar = (16 if n <= 9 else n + 2) * 2 * u * (abs1(a) * abs1(x)).sum(axis=-1) + lost
+    ratio = np.where(residual == 0, 0.0, np.inf if exact else residual / bar)
+    # An infinite divisor leaves nothing: there, x is 0 itself.
+    ratio = np.where(np.isfinite(diagonal), ratio, np.where(computed == 0, 0.0, np.inf))
+    return np.where(expected.kind == FINITE, ratio, 0.0)
 
 
 def _quality(computed: np.ndarray, expected: Reference, dtype: DType) -> float:
@@ -160,6 +201,7 @@ def _quality(computed: np.ndarray, expected: Reference, dtype: DType) -> float:
         return 0.0
     axes = tuple(range(-expected.core, 0))
     error = (computed - expected.value) - expected.tail
+    error = np.where(expected.kind == ANY, 0, error)
     norm = np.sqrt((np.abs(error) ** 2).sum(axis=axes) if axes else np.abs(error) ** 2)
     u, tiny, _ = finfo(dtype.real)
     ratio = norm / (u * scale * (np.sqrt(8) if dtype.is_complex else 1) + tiny)
@@ -167,9 +209,10 @@ def _quality(computed: np.ndarray, expected: Reference, dtype: DType) -> float:
     return float(np.max(np.where(np.isfinite(scale) & np.isfinite(norm), ratio, 0.0), initial=0.0))
 
 
-def _describe(computed, expected: Reference, place, masks, ratio) -> str:
-    got = computed[place]
+def _describe(computed, expected: Reference | Solution, place, masks, ratio) -> str:
+    got, kind = computed[place], int(expected.kind[place])
     if not masks[place]:
-        return f"at {place}: got {got}, expected {_WANTED[int(expected.kind[place])]}"
+        wanted = _WANTED[kind] if kind != FINITE or not np.isfinite(got) else "a real value"
+        return f"at {place}: got {got}, expected {wanted}"
     message = f"at {place}: got {got!r}, expected {expected.value[place]!r}"
     return f"{message}, {ratio[place]:.3g} times the bar"

@@ -129,7 +129,10 @@ def turn_to_rows(problem: Problem) -> Problem:
     update is that by the conjugates.
     """
     strides, shape = problem.output.strides, problem.output.shape
-    if len(strides) != 2 or strides[1] == 1 or (strides[0] != 1 and shape[0] != 1):
+    if len(strides) != 2:
+        return problem
+    packed = any(problem.output.curve[1:])  # whose columns become rows, whatever their stride
+    if not packed and (strides[1] == 1 or (strides[0] != 1 and shape[0] != 1)):
         return problem
     known = problem.structure
     flips = known is not None and known.kind == "hermitian" and problem.is_complex

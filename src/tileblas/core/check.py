@@ -205,8 +205,9 @@ def math_axes(arg: Arg, options: Mapping[str, Any]) -> str:
     """The operand's axes as stored: those of op(A), m and n, change roles where trans is T or C."""
     if not arg.trans or options[arg.trans] == "N":
         return arg.axes
-    # The columns of a band's array are those of A, its rows are diagonals.
-    return "bm" if arg.storage == BAND else arg.axes[::-1]
+    if arg.storage == BAND:  # its columns are those of A, its rows are diagonals
+        return "bm" if "kl" in options else arg.axes  # a triangle has as many rows as columns
+    return arg.axes[::-1]
 
 
 def check_output(

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from tileblas.core.dtypes import DTYPES
-from tileblas.fblas import level1, level2, level3
+from tileblas.fblas import level1, level2, level2_updates, level3
 from tileblas.fblas.routine import Routine
 from tileblas.routines.registry import ROUTINES
 
 _TYPES = ("float32", "float64", "complex64", "complex128")
-_BODIES = level1.BODIES | level2.BODIES | level3.BODIES
+_BODIES = level1.BODIES | level2.BODIES | level2_updates.BODIES | level3.BODIES
 # Routines that BLAS has for some of the types that they take.
-_REAL_ONLY, _COMPLEX_ONLY = ("dot",), ("dotc", "dotu")
+_REAL_ONLY, _COMPLEX_ONLY = ("dot", "ger"), ("dotc", "dotu")
 #: Names that are no letter before the routine's, in the order of _TYPES.
 _NAMES = {
     "nrm2": ("snrm2", "dnrm2", "scnrm2", "dznrm2"),
@@ -42,6 +42,8 @@ _ALIASES = {
     "sdotu": "sdot",
     "ddotc": "ddot",
     "ddotu": "ddot",
+    "cger": "cgerc",
+    "zger": "zgerc",
 } | {
     letter + routine: name
     for routine in ("nrm2", "asum", "iamax", "iamin")

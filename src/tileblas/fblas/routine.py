@@ -13,10 +13,27 @@ import numpy as np
 from tileblas import api
 from tileblas.arrays.ingest import ingest, is_array
 from tileblas.core.dtypes import DType
-from tileblas.core.spec import TRANS, Spec
+from tileblas.core.spec import DIAG, TRANS, UPLO, Spec
+from tileblas.core.storage import packed_length
 from tileblas.errors import BlasError
-from tileblas.fblas.vectors import Vector, copied, is_torch, lies_flat, placed, reshaped, zeros
+from tileblas.fblas.vectors import (
+    Vector,
+    copied,
+    is_torch,
+    lies_flat,
+    placed,
+    reshaped,
+    view_of,
+    zeros,
+)
 from tileblas.routines.documentation import docstring
+
+#: Letters that SciPy has a number for, counted from 0, and what to say where there is no such.
+_TRANSPOSES = TRANS, "0, 1 (transposed) or 2 (conjugate transposed)"
+_OPTIONS = {
+    "lower": (UPLO, "0 (the upper triangle) or 1 (the lower one)"),
+    "diag": (DIAG, "0 or 1 (a diagonal of ones)"),
+}
 
 
 class Routine:
@@ -54,7 +71,12 @@ class Routine:
         raise BlasError(self.__name__, argument, message)
 
     def number(self, argument: str, value: Any) -> Any:
-        """A scalar: of a real routine the real part; one on a device as it is."""
+        """A scalar: where that has to be real, the real part; one on a device as it is."""
+        if argument in self._spec.real_scalars:
+            return self._number(argument, value).real
+        return self._number(argument, value)
+
+    def _number(self, argument: str, value: Any) -> Any:
         if _is_foreign(value):
             return value
         try:
@@ -65,7 +87,7 @@ class Routine:
 
     def real(self, argument: str, value: Any) -> Any:
         """A scalar that is real whatever the type of the arrays: the real part."""
-        return self.number(argument, value).real
+        return self._number(argument, value).real
 
     def numbers(self, **values: Any) -> list[Any]:
         """Numbers as arrays of the routine's type: if one of them is an array of a library, all are
@@ -77,11 +99,20 @@ class Routine:
         zero = zeros(arrays[0], arrays[0].shape, self.dtype)
         return [self.array(v) if _is_foreign(v) else zero + v for v in found.values()]
 
-    def option(self, argument: str, value: int) -> str:
-        """The letter of SciPy's number for a transpose: 0, 1 or 2."""
-        if value not in (0, 1, 2):
-            self.fail(argument, f"is {value}; it is 0, 1 (transposed) or 2 (conjugate transposed)")
-        return TRANS[int(value)]
+    def option(self, argument: str, value: Any) -> str:
+        """The letter of SciPy's number for an option, with its default for None, and its casts."""
+        letters, meaning = _OPTIONS.get(argument, _TRANSPOSES)
+        number = 0 if value is None else int(value)
+        if not 0 <= number < len(letters):
+            self.fail(argument, f"is {value}; it is {meaning}")
+        return letters[number]
+
+    def size(self, argument: str, value: Any) -> int:
+        """A size or a number of diagonals."""
+        size = int(value)
+        if size < 0:
+            self.fail(argument, f"is {size}; it has to be 0 or more")
+        return size
 
     def array(self, value: Any) -> Any:
         """An array of the routine's type: the very one where it is of that type already."""
@@ -104,6 +135,26 @@ class Routine:
         rows = array.shape[0] if array.ndim else 1
         return reshaped(array, rows, prod(array.shape[1:]))
 
+    def square(self, argument: str, value: Any) -> Any:
+        """A matrix with as many rows as columns."""
+        array = self.matrix(value)
+        if array.shape[0] != array.shape[1]:
+            self.fail(argument, f"has shape {tuple(array.shape)}; it has to be square")
+        return array
+
+    def band(self, argument: str, value: Any, diagonals: int) -> Any:
+        """The diagonals of a band matrix, which are the first rows of an array."""
+        array = self.matrix(value)
+        if array.shape[0] < diagonals:
+            self.fail(argument, f"has {array.shape[0]} rows; the band has {diagonals} diagonals")
+        return array[:diagonals]
+
+    def packed(self, argument: str, value: Any, n: int) -> Any:
+        """A packed triangle of order n, with which an array begins."""
+        vector, count = self.read(value, 0, 1), packed_length(n)
+        self.check(argument, vector, count)
+        return view_of(vector, count)
+
     def read(self, value: Any, offset: Any, increment: Any) -> Vector:
         """A vector to read."""
         return placed(self.array(value), offset, increment)
@@ -121,7 +172,27 @@ class Routine:
         mine = array is value and overwrite
         if isinstance(array, np.ndarray):
             return array if mine and array.flags.f_contiguous else array.copy("F")
-        return array if mine else copied(array)
+        return array if mine and (array.ndim == 2 or lies_flat(array)) else copied(array)
+
+    def updated_matrix(
+        self,
+        argument: str,
+        value: Any,
+        overwrite: Any,
+        shape: tuple[int, int],
+        like: Any,
+        update: Callable[[Any], Any],
+    ) -> Any:
+        """The array of a matrix that `update` has written, in place where it can change; if none is
+        given, one of zeros as `like` has them."""
+        if value is None:
+            value, overwrite = zeros(like, shape, self.dtype), True
+        array = self.output_matrix(value, bool(overwrite))
+        matrix = self.matrix(array)
+        if tuple(matrix.shape) != shape:
+            self.fail(argument, f"has shape {tuple(array.shape)}; the result has {shape}")
+        found = update(matrix)
+        return array if found is matrix else reshaped(found, *array.shape)
 
     def count(self, vectors: Mapping[str, Vector], n: Any, last: int = 0) -> int:
         """The number of elements that are meant: n, or what the first vector has.

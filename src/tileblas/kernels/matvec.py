@@ -132,14 +132,16 @@ def sum_columns(
     whole = (n // BLOCK_N).to(tl.int32)
     for block in tl.range(split, whole, splits, num_stages=STAGES, loop_unroll_factor=UNROLL):
         j = block * width + cols
-        p, q = add_columns(p, q, a, a_rows, row_mask, x, j, None, a_n, x_inc, COMPLEX, POLICY)
+        offset = a_rows + PARTS * j * a_n
+        p, q = add_columns(p, q, a, offset, row_mask, x, j, None, x_inc, None, COMPLEX, POLICY)
     if tile.has_last(whole, split, splits, SPLIT) & (n % BLOCK_N != 0):
         j = whole * width + cols
         x_mask = j < n
         a_mask = x_mask
         if row_mask is not None:
             a_mask &= row_mask
-        p, q = add_columns(p, q, a, a_rows, a_mask, x, j, x_mask, a_n, x_inc, COMPLEX, POLICY)
+        offset = a_rows + PARTS * j * a_n
+        p, q = add_columns(p, q, a, offset, a_mask, x, j, x_mask, x_inc, None, COMPLEX, POLICY)
     p = tl.sum(p, 1)
     if COMPLEX:
         q = tl.sum(q, 1)
@@ -150,23 +152,35 @@ def sum_columns(
 
 @triton.jit
 def add_columns(
-    p, q, a, a_rows, a_mask, x, j, x_mask, a_n, x_inc,
+    p, q, a, offset, a_mask, x, j, x_mask, x_inc, keep,
     COMPLEX: tl.constexpr, POLICY: tl.constexpr,
 ):  # fmt: skip
-    """(p, q) + A (x_re, x_im), elementwise, for a tile of A and x at the columns j."""
+    """(p, q) + A (x_re, x_im), elementwise, for a tile of A at `offset` and x at the columns j.
+
+    Only products that are to be kept count, all where `keep` is None: an element of A that is not
+    there is 0, and 0 times Inf would be NaN.
+    """
     # x is loaded first: where registers have to be exchanged between threads, Triton then takes
     # those of x and not those of A.
     PARTS: tl.constexpr = 2 if COMPLEX else 1
     x_re = tile.load(x, PARTS * j * x_inc, x_mask).to(p.dtype)
     if COMPLEX:
         x_im = tile.load(x, PARTS * j * x_inc + 1, x_mask).to(p.dtype)
-    value = tile.load(a, a_rows + PARTS * j * a_n, a_mask, POLICY).to(p.dtype)
-    p = p + value * x_re
+    value = tile.load(a, offset, a_mask, POLICY).to(p.dtype)
+    p = p + kept(value * x_re, keep)
     if COMPLEX:
-        q = q + value * x_im
+        q = q + kept(value * x_im, keep)
     else:
         q = p
     return p, q
+
+
+@triton.jit
+def kept(product, keep):
+    """A tile of products, 0 where they are not to be kept."""
+    if keep is not None:
+        product = tl.where(keep, product, 0)
+    return product
 
 
 @triton.jit
@@ -206,12 +220,12 @@ def sum_rows(
     for block in tl.range(split, whole, splits, num_stages=STAGES, loop_unroll_factor=UNROLL):
         j = block * width + cols
         re, im = add_rows(
-            re, im, a, a_rows, x, j, None, a_n, x_inc, COMPLEX, CONJ_A, CONJ_X, UNIT, POLICY
+            re, im, a, a_rows, x, j, None, None, a_n, x_inc, COMPLEX, CONJ_A, CONJ_X, UNIT, POLICY
         )
     if tile.has_last(whole, split, splits, SPLIT) & (n % BLOCK_N != 0):
         j = whole * width + cols
         re, im = add_rows(
-            re, im, a, a_rows, x, j, j < PARTS * n, a_n, x_inc,
+            re, im, a, a_rows, x, j, j < PARTS * n, None, a_n, x_inc,
             COMPLEX, CONJ_A, CONJ_X, UNIT, POLICY,
         )  # fmt: skip
     re = tl.sum(re, 1)
@@ -224,11 +238,14 @@ def sum_rows(
 
 @triton.jit
 def add_rows(
-    re, im, a, a_rows, x, j, mask, a_n, x_inc,
+    re, im, a, a_rows, x, j, mask, keep, a_n, x_inc,
     COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_X: tl.constexpr,
     UNIT: tl.constexpr, POLICY: tl.constexpr,
 ):  # fmt: skip
-    """(re, im) + op(A) op(x), elementwise, for a tile of A and x at the parts j of their rows."""
+    """(re, im) + op(A) op(x), elementwise, for a tile of A and x at the parts j of their rows.
+
+    `mask` says which x there are, `keep` which elements of A; None says all of them.
+    """
     PARTS: tl.constexpr = 2 if COMPLEX else 1
     # x before A, as in add_columns.
     x_same = tile.load(x, spread(j, x_inc, PARTS, tile.is_unit(x_inc)), mask).to(re.dtype)
@@ -237,10 +254,13 @@ def add_rows(
         x_re, x_im = tl.split(tl.reshape(x_same, (1, x_same.shape[1] // 2, 2)))
         x_other = tl.reshape(tl.join(x_im, x_re), x_same.shape)
         x_same, x_other = signed(x_same, x_other, j % 2 == 1, CONJ_A, CONJ_X)
-    value = load_rows(a, a_rows + spread(j, a_n, PARTS, UNIT), mask, UNIT, POLICY).to(re.dtype)
-    re = re + value * x_same
+    a_mask = mask
+    if keep is not None:
+        a_mask = keep
+    value = load_rows(a, a_rows + spread(j, a_n, PARTS, UNIT), a_mask, UNIT, POLICY).to(re.dtype)
+    re = re + kept(value * x_same, keep)
     if COMPLEX:
-        im = im + value * x_other
+        im = im + kept(value * x_other, keep)
     else:
         im = re
     return re, im

@@ -82,6 +82,18 @@ def advance(pointer, offset, COMPLEX: tl.constexpr):
 
 
 @triton.jit
+def along(index, stride, curve, CURVED: tl.constexpr):
+    """The offset of an index along an axis of a matrix, whose steps grow by `curve` where CURVED.
+
+    They do along one axis of a packed triangle. Dense and banded matrices have a stride alone.
+    """
+    if CURVED:
+        return index * stride + curve * (index * (index + 1) // 2)
+    else:
+        return index * stride
+
+
+@triton.jit
 def load(pointer, offset, mask=None, POLICY: tl.constexpr = NO_POLICY):
     """The elements at pointer + offset, 0 where masked off; bfloat16 by bits comes as float32.
 

@@ -155,8 +155,10 @@ def least_seconds(case: Case, roofs: Roofs | None) -> float:
     if roofs is None:
         return math.nan
     spec = ROUTINES[case.routine]
-    # Nearly all that a matrix times a vector moves is the matrix, which is only read.
-    updates = spec.level != 2 and any(spec.operands[i].role != "new" for i in spec.outputs)
+    if spec.level == 2:  # nearly all that is moved is the matrix, which most only read
+        updates = spec.updates
+    else:
+        updates = any(spec.operands[i].role != "new" for i in spec.outputs)
     flops, size = work(case)
     return roofs.seconds(flops, size, case.dtype, spec.level, updates)
 

@@ -197,7 +197,9 @@ def contestants(problem: Problem, backend: str) -> dict[str, Bound]:
     """Every way to make one call, by name; ours first."""
     place, routine = problem.place, problem.case.routine
     function, arrays = getattr(tileblas, routine), tuple(problem.operands.values())
-    keywords = SCALARS.get(routine, {})
+    defaults = {option.name: option.default for option in problem.spec.options}
+    told = {name: value for name, value in problem.options.items() if value != defaults[name]}
+    keywords = {**told, **SCALARS.get(routine, {})}
     plan = tileblas.plan(function, *arrays, **keywords)
     found = {
         OURS: Bound(partial(function, *arrays, **keywords), place.to_host),

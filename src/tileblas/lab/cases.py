@@ -1,12 +1,16 @@
-"""Which problems are measured: a Case each, the named lists of them, and how sizes are written."""
+"""A problem that is measured, a Case; rows of them; how sizes, letters and layouts are written."""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
+
+from tileblas.core.dtypes import DTYPES
+from tileblas.core.spec import Option
+from tileblas.routines.registry import ROUTINES
 
 Dims = tuple[int, ...]
 
@@ -15,8 +19,11 @@ Dims = tuple[int, ...]
 class Case:
     """One problem: a routine, its sizes in the Spec's order, and how its operands lie.
 
-    `trans` holds a letter for each operand that can be transposed ("NT"), `layout` is "col" or
-    "row"; both are "" for routines on vectors. The sizes of a gemv are those of op(A).
+    `trans` has a letter for each option that takes one, in the Spec's order: the transposes of a
+    gemm, "NT", the triangle of a symv, "L", triangle, transpose and diagonal of a trmv, "LNN".
+    `layout` is "col" or "row", or "" without a matrix of two axes: that of a packed one is given.
+    The sizes of a gemv are those of op(A). Of the b diagonals of a gbmv (b - 1) // 2 are below the
+    main one.
     """
 
     routine: str
@@ -30,8 +37,21 @@ class Case:
         return format_size(self.dims)
 
     @property
+    def sizes(self) -> dict[str, int]:
+        """The sizes by name."""
+        return dict(zip(ROUTINES[self.routine].dims, self.dims, strict=True))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The routine's options in its Spec's order: letters and the kl of a band."""
+        names = [option.name for option in lettered(self.routine)]
+        values: dict[str, Any] = dict(zip(names, self.trans, strict=True))
+        values["kl"] = (self.sizes.get("b", 1) - 1) // 2
+        return {name: values.get(name) for name in ROUTINES[self.routine].option_names}
+
+    @property
     def form(self) -> str:
-        """The operands' layout and transposes in one word, "col NT"."""
+        """The operands' layout and letters, "col NT"."""
         return f"{self.layout} {self.trans}".strip()
 
     def __str__(self) -> str:
@@ -40,7 +60,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a list: every combination of sizes, dtypes, transposes and layouts of one routine."""
+    """Rows of a list: every combination of sizes, dtypes, letters and layouts of one routine."""
 
     routine: str
     sizes: tuple[Dims, ...]
@@ -54,6 +74,11 @@ class Rows:
             Case(self.routine, size, dtype, trans, layout)
             for dtype, layout, trans, size in itertools.product(*axes)
         ]
+
+
+def lettered(routine: str) -> tuple[Option, ...]:
+    """The options of a routine that take a letter."""
+    return tuple(option for option in ROUTINES[routine].options if option.letters)
 
 
 def powers(first: int, last: int, step: int = 1) -> tuple[Dims, ...]:
@@ -78,140 +103,25 @@ def matvecs(
     )
 
 
-_REAL = ("float32", "float64")
-_COMPLEX = ("complex64", "complex128")
-_PRODUCTS = ("NN", "TN", "NT")
+def square(
+    routine: str, *orders: int, dtypes: tuple[str, ...] = (), forms: tuple[str, ...] = ("",)
+) -> tuple[Rows, ...]:
+    """A routine on a square matrix by columns, or packed; of all its types if none is named.
 
-#: Odd orders beside the powers of two: tails, and rows that are not 16-byte aligned.
-_ORDERS = squares(256, 512, 1000, 1023, 1024, 2047, 2048, 3000, 4095, 4096, 8192)
-
-#: Matrices beside a vector, as stored: square, tall, wide, and with unaligned columns.
-_SQUARE = squares(256, 1024, 4096, 8192, ndim=2)
-_LARGEST = squares(16384, ndim=2)
-_TALL = tuple((1 << 20, n) for n in (8, 32, 128))
-_WIDE = tuple((m, 1 << 20) for m in (8, 32, 128))
-_ODD = ((100_000, 300), (300, 100_000), (1000, 1000), (4097, 4095))
-_MATRICES = (*_SQUARE, *_LARGEST, *_TALL, *_WIDE, *_ODD)
-#: gemv of all types, complex128 of order 16384 left out, as in the record of cuBLAS's times.
-_MATVECS = (
-    *matvecs(_MATRICES, (*_REAL, "complex64")),
-    *matvecs((*_SQUARE, *_TALL, *_WIDE, *_ODD), ("complex128",)),
-)
-
-#: Vectors whose cuBLAS times are on record.
-_RECORDED = powers(10, 10) + powers(14, 26, 2)
-
-#: Routines on vectors whose times differ little from those of dot, nrm2, scal and axpy.
-_VECTOR_ROUTINES = (
-    *("asum", "iamax", "iamin", "copy", "swap"),
-    *("rot", "rotm", "axpby", "axpydot"),
-)
-
-LISTS: dict[str, tuple[Rows, ...]] = {
-    "default": (
-        Rows("dot", powers(16, 28), _REAL),
-        Rows("dotc", powers(16, 26, 2), _COMPLEX),
-        Rows("dotu", powers(16, 26, 2), _COMPLEX),
-        Rows("nrm2", powers(16, 28), _REAL),
-        Rows("nrm2", powers(16, 26, 2), _COMPLEX),
-        Rows("scal", powers(16, 28), _REAL),
-        Rows("axpy", powers(16, 28), _REAL),
-        *(Rows(name, powers(16, 24, 4), _REAL) for name in _VECTOR_ROUTINES),
-        *(Rows(name, powers(16, 24, 4), ("float32",)) for name in ("dsdot", "sdsdot")),
-        *matvecs((*_SQUARE, *_TALL[::2], *_WIDE[::2], *_ODD), _REAL),
-        Rows("gemv", squares(1000, 4096, ndim=2), _REAL, ("N", "T"), ("row",)),
-        Rows("gemv", squares(4096, ndim=2), _COMPLEX, ("N", "T", "C"), ("col",)),
-        Rows("gemm", _ORDERS, _REAL, ("NN",), ("col",)),
-    ),
-    "demo": (
-        Rows("dot", powers(24, 24), _REAL),
-        Rows("gemm", squares(2048), _REAL, ("NN",), ("col",)),
-    ),
-    # The sizes at which a release is accepted on the H200, and those that show each dtype at work.
-    "accept": (
-        Rows("dot", powers(16, 28, 2), _REAL),
-        Rows("nrm2", (*powers(16, 20), *powers(24, 26, 2)), _REAL),
-        Rows("scal", powers(20, 28, 2), _REAL),
-        *_MATVECS,
-        Rows(
-            "gemm",
-            squares(4096),
-            ("float64", "float16", "bfloat16", "float32"),
-            _PRODUCTS,
-            ("col",),
-        ),
-        Rows("gemm", squares(2048), _COMPLEX, ("NN",), ("col",)),
-    ),
-    # NumPy arrays on a GPU: about the sizes where it starts to win, and where transfers are all.
-    "staged": (
-        *(
-            Rows(name, powers(12, 27, 5), _REAL)
-            for name in ("dot", "nrm2", "asum", "scal", "copy", "axpy", "swap")
-        ),
-        *matvecs(squares(256, 1024, 4096, 16384, ndim=2), _REAL, ("N",)),
-        Rows("gemm", squares(64, 256, 512, 1024, 2048, 4096), _REAL, ("NN",), ("col",)),
-    ),
-    # Levels 1 and 2 at the sizes of the record of cuBLAS's times on the H200.
-    "baseline": (
-        Rows("dot", _RECORDED, _REAL),
-        Rows("dotc", _RECORDED, _COMPLEX),
-        Rows("nrm2", _RECORDED, _REAL + _COMPLEX),
-        Rows("scal", _RECORDED, _REAL + _COMPLEX),
-        Rows("axpy", _RECORDED, _REAL + _COMPLEX),
-        *(Rows(name, _RECORDED, _REAL + _COMPLEX) for name in ("asum", "iamax", "copy", "swap")),
-        *_MATVECS,
-    ),
-    # All routines on vectors; rarer ones at a few of the sizes on record.
-    "level1": (
-        Rows("dot", _RECORDED, _REAL),
-        Rows("dotc", _RECORDED, _COMPLEX),
-        *(
-            Rows(name, _RECORDED, _REAL + _COMPLEX)
-            for name in ("nrm2", "asum", "iamax", "scal", "copy", "axpy", "swap", "rot")
-        ),
-        Rows("rotm", powers(16, 24, 4), _REAL),
-        *(
-            Rows(name, powers(16, 24, 4), _REAL + _COMPLEX)
-            for name in ("axpby", "axpydot", "iamin")
-        ),
-    ),
-}
-
-
-def listed(
-    name: str,
-    routines: Sequence[str] = (),
-    sizes: str | None = None,
-    dtypes: Sequence[str] | None = None,
-    trans: str | None = None,
-    layouts: str | None = None,
-) -> list[Case]:
-    """The cases of a named list, those of `routines` where given; what is not None replaces.
-
-    A form of `trans` replaces where it has the right number of letters: "NN" those of gemm.
-    ValueError for names and texts that mean nothing.
+    Matrices of 4 GiB are left out.
     """
-    if name not in LISTS:
-        raise ValueError(f"no list {name!r}; there are {', '.join(LISTS)}")
-    rows = [row for row in LISTS[name] if not routines or row.routine in routines]
-    missing = set(routines) - {row.routine for row in rows}
-    if missing:
-        raise ValueError(f"list {name!r} has no {', '.join(sorted(missing))}")
-    counts = {len(row.trans[0]) for row in rows} - {0}
-    forms = parse_trans(trans, counts) if trans and counts else ()
-    found: list[Case] = []
-    for row in rows:
-        new: dict[str, Any] = {}
-        if sizes:
-            new["sizes"] = tuple(parse_sizes(sizes, len(row.sizes[0])))
-        if dtypes:
-            new["dtypes"] = tuple(dtypes)
-        if fitting := tuple(form for form in forms if len(form) == len(row.trans[0])):
-            new["trans"] = fitting
-        if layouts and row.layouts != ("",):
-            new["layouts"] = parse_layouts(layouts)
-        found += replace(row, **new).cases()
-    return list(dict.fromkeys(found))
+    spec = ROUTINES[routine]
+    return tuple(
+        Rows(routine, squares(*fitting, ndim=len(spec.dims)), (dtype,), forms, layouts(routine)[:1])
+        for dtype in dtypes or spec.dtypes
+        if (fitting := [n for n in orders if n * n * DTYPES[dtype].itemsize < 1 << 32])
+    )
+
+
+def layouts(routine: str) -> tuple[str, ...]:
+    """The layouts that a routine's matrix can have, by columns first; "" where it has none."""
+    given = ROUTINES[routine].arguments
+    return ("col", "row") if any(arg.ndim == 2 for arg in given) else ("",)
 
 
 def parse_sizes(text: str, ndim: int) -> list[Dims]:
@@ -244,14 +154,23 @@ def _parse_number(part: str, item: str) -> int:
     return int(part)
 
 
-def parse_trans(text: str, counts: Set[int]) -> tuple[str, ...]:
-    """Forms of products, "NN,TN,NT": a letter for each operand, of which there are so many."""
+def parse_forms(text: str, routines: Collection[str]) -> tuple[str, ...]:
+    """Forms, "NN,TN,NT": each has the letters of the options of one of the routines, if any do."""
     forms = tuple(form.strip().upper() for form in text.split(","))
-    for form in forms:
-        if len(form) not in counts or set(form) - set("NTC"):
-            wanted = " or ".join(map(str, sorted(counts)))
-            raise ValueError(f"trans {form!r} is not {wanted} letters of N, T and C")
+    known = {tuple(option.letters for option in lettered(name)) for name in routines} - {()}
+    for form in forms if known else ():
+        if not any(fits(form, name) for name in routines):
+            wanted = ", or ".join(" and ".join(letters) for letters in sorted(known))
+            raise ValueError(f"trans {form!r} is not one letter of each of {wanted}")
     return forms
+
+
+def fits(form: str, routine: str) -> bool:
+    """Whether a form has a letter for each option of a routine that takes one, of which it has."""
+    options = lettered(routine)
+    return 0 < len(form) == len(options) and all(
+        letter in option.letters for letter, option in zip(form, options, strict=True)
+    )
 
 
 def parse_layouts(text: str) -> tuple[str, ...]:

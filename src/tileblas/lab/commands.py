@@ -15,7 +15,8 @@ from rich.text import Text
 from tileblas.check.runner import Report, groups
 from tileblas.core.dtypes import DTYPES
 from tileblas.lab import bench as benches
-from tileblas.lab import calls, cases, checks, info, staged, tables, terminal
+from tileblas.lab import calls, checks, info, lists, staged, tables, terminal
+from tileblas.lab.cases import Case
 from tileblas.lab.results import open_csv, read_earlier
 from tileblas.routines.registry import ROUTINES, families
 from tileblas.runtime.target import Target
@@ -142,13 +143,15 @@ def bench(
     routines: Routines = None,
     cases_from: Annotated[
         str,
-        typer.Option("--list", help=f"cases: {', '.join(cases.LISTS)}; what follows replaces"),
+        typer.Option("--list", help=f"cases: {', '.join(lists.LISTS)}; what follows replaces"),
     ] = "default",
     sizes: Annotated[
-        str | None, typer.Option(help="4096 or 2^20 or 2^16..2^28:2 or 8x512x64, with commas")
+        str | None, typer.Option(help="4096 or 2^20 or 2^16..2^28:2 or 8x512x64; bands 8192x257")
     ] = None,
     dtypes: Annotated[str | None, typer.Option(help="names or BLAS letters, with commas")] = None,
-    trans: Annotated[str | None, typer.Option(help="of gemm: NN,TN,NT ...; of gemv: N,T,C")] = None,
+    trans: Annotated[
+        str | None, typer.Option(help="letters: of gemm NN,TN; of gemv N,T,C; symv U,L; trmv LNN")
+    ] = None,
     layout: Annotated[str | None, typer.Option(help="of matrices: col,row")] = None,
     backend: Annotated[str, typer.Option(help="auto, cuda or cpu")] = "auto",
     arrays: Annotated[
@@ -173,7 +176,7 @@ def bench(
     if as_staged and cases_from == "default":
         cases_from = staged.LIST
     try:
-        wanted = cases.listed(cases_from, chosen, sizes, known_dtypes(dtypes), trans, layout)
+        wanted = lists.listed(cases_from, chosen, sizes, known_dtypes(dtypes), trans, layout)
         if as_staged:
             _bench_staged(console, wanted, arrays, csv)
         earlier = read_earlier(compare) if compare else None
@@ -213,9 +216,7 @@ def _bench_calls(
     _finish(console, path, all(cost.good for cost in costs))
 
 
-def _bench_staged(
-    console: Any, wanted: list[cases.Case], arrays: str, csv: Path | None
-) -> NoReturn:
+def _bench_staged(console: Any, wanted: list[Case], arrays: str, csv: Path | None) -> NoReturn:
     """NumPy arrays on a GPU: copies, stages of calls, where the GPU starts to win."""
     opened = staged.open_bench(arrays)
     path = _csv_path(csv, "staged", opened.environment["device"])

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 import tileblas
-from tileblas.lab import bench, cases, checks, digits, interpreted, tables, terminal
+from tileblas.lab import bench, checks, digits, interpreted, lists, tables, terminal
 
 _DTYPES = ("float32", "float64")
 _SHOWN = 4  # components drawn
@@ -31,7 +31,7 @@ def run(console: Console) -> bool:
 
 def _benchmarks(console: Console, opened: bench.Bench) -> bool:
     console.print(Text("\n1. How fast: timings beside the rival", style="bold"))
-    rows = terminal.measured(console, cases.listed("demo"), opened)
+    rows = terminal.measured(console, lists.listed("demo"), opened)
     terminal.print_bench(console, rows, opened)
     return all(row.good for row in rows)
 

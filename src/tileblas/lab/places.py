@@ -27,8 +27,8 @@ class Place(Protocol):
     def normal(self, shape: tuple[int, ...], dtype: str, seed: int, order: str = "C") -> Any:
         """Standard normal values; each component of a complex number is one."""
 
-    def from_host(self, array: np.ndarray) -> Any:
-        """A C-ordered copy of a NumPy array."""
+    def from_host(self, array: np.ndarray, order: str = "C") -> Any:
+        """A copy of a NumPy array, in C or in Fortran order."""
 
     def to_host(self, array: Any) -> np.ndarray: ...
 
@@ -37,6 +37,9 @@ class Place(Protocol):
 
     def take(self, array: Any, index: list[int], axis: int = 0) -> np.ndarray:
         """Some elements, rows or columns, on the host."""
+
+    def gather(self, array: Any, places: np.ndarray) -> np.ndarray:
+        """Elements of a dense array by their places in memory, on the host."""
 
     def pointer(self, array: Any) -> int: ...
 
@@ -63,8 +66,8 @@ class HostPlace:
     def normal(self, shape, dtype, seed, order="C"):
         return host_normal(shape, dtype, seed, order)
 
-    def from_host(self, array):
-        return array.copy()
+    def from_host(self, array, order="C"):
+        return array.copy(order)
 
     def to_host(self, array):
         return np.asarray(array)
@@ -74,6 +77,9 @@ class HostPlace:
 
     def take(self, array, index, axis=0):
         return np.take(array, index, axis)
+
+    def gather(self, array, places):
+        return array.ravel(order="A")[places]
 
     def pointer(self, array):
         return array.ctypes.data
@@ -99,8 +105,10 @@ class TorchPlace:
             made *= 2**0.5  # torch halves the variance of each component
         return made.mT if order == "F" else made
 
-    def from_host(self, array):
-        return self._torch.from_numpy(np.ascontiguousarray(array)).cuda()
+    def from_host(self, array, order="C"):
+        stored = np.ascontiguousarray(array.T if order == "F" else array)
+        made = self._torch.from_numpy(stored).cuda()
+        return made.mT if order == "F" and array.ndim == 2 else made
 
     def to_host(self, array):
         if array.dtype == self._torch.bfloat16:
@@ -114,6 +122,10 @@ class TorchPlace:
     def take(self, array, index, axis=0):
         chosen = self._torch.tensor(index, device="cuda")
         return self.to_host(array.index_select(axis, chosen))
+
+    def gather(self, array, places):
+        memory = array.as_strided((array.numel(),), (1,))
+        return self.to_host(memory[self._torch.from_numpy(places).cuda()])
 
     def pointer(self, array):
         return array.data_ptr()
@@ -141,8 +153,8 @@ class CupyPlace:
         made = values.view(dtype)[..., 0] if row.is_complex else values.astype(dtype, copy=False)
         return made.T if order == "F" else made
 
-    def from_host(self, array):
-        return self._cupy.asarray(array, order="C")
+    def from_host(self, array, order="C"):
+        return self._cupy.asarray(array, order=order)
 
     def to_host(self, array):
         return self._cupy.asnumpy(array)
@@ -152,6 +164,9 @@ class CupyPlace:
 
     def take(self, array, index, axis=0):
         return self.to_host(self._cupy.take(array, self._cupy.asarray(index), axis))
+
+    def gather(self, array, places):
+        return self.to_host(array.ravel(order="A")[self._cupy.asarray(places)])
 
     def pointer(self, array):
         return array.data.ptr
@@ -169,8 +184,8 @@ class OwnPlace:
     def normal(self, shape, dtype, seed, order="C"):
         return memory.from_host(host_normal(shape, dtype, seed, order), 0, self.stream)
 
-    def from_host(self, array):
-        return memory.from_host(np.ascontiguousarray(array), 0, self.stream)
+    def from_host(self, array, order="C"):
+        return memory.from_host(np.asarray(array, order=order), 0, self.stream)
 
     def to_host(self, array):
         # bfloat16 comes as its bits
@@ -184,6 +199,9 @@ class OwnPlace:
 
     def take(self, array, index, axis=0):
         return np.take(self.to_host(array), index, axis)
+
+    def gather(self, array, places):
+        return self.to_host(array).ravel(order="A")[places]
 
     def pointer(self, array):
         return array.address

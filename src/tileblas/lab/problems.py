@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -14,20 +13,23 @@ from typing import Any
 import numpy as np
 
 import tileblas
-from tileblas.check.evaluation import Exact, Reference
+from tileblas.check.evaluation import Exact, Expected, Reference
 from tileblas.check.oracle import reference, references
 from tileblas.check.tolerance import judge
 from tileblas.core.dtypes import DTYPES, DType
 from tileblas.core.spec import Arg
+from tileblas.lab import samples
 from tileblas.lab.cases import Case
 from tileblas.lab.places import Place
 from tileblas.lab.rival_calls import SCALARS, Bound, scalars
+from tileblas.lab.samples import Sampled, fixed, sample
+from tileblas.lab.structures import matrix_arg, stored_shape, triangle
 from tileblas.routines.registry import ROUTINES
 
 _CHUNK = 1 << 20  # terms of a long sum that the reference takes at a time, one chunk a thread
-_SAMPLED_ROWS = 4  # of a product of matrices
+_SAMPLED_ELEMENTS = 1 << 16  # of a vector that is written
+_SAMPLED_ROWS = {2: 1 << 12, 3: 4}  # by level: of a product
 _SAMPLED_TERMS = {2: 1 << 22, 3: 1 << 24}  # by level: multiply-adds that a reference may take
-_SAMPLED_ELEMENTS = {1: 1 << 16, 2: 1 << 12}  # by level: of a vector that is written
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,6 @@ class Accuracy:
     error: float
     good: bool
 
-
-#: For outputs by name: what reads a sample of one, and what it must read.
-Sampled = dict[str, tuple[Callable[[], np.ndarray], Reference | Exact]]
 
 #: Arguments that are the very array that is another one: axpydot updates w, as libraries do that
 #: have no such routine.
@@ -66,25 +65,30 @@ class Problem:
         self.case, self.place = case, place
         self.spec = spec = ROUTINES[case.routine]
         self.dtype: DType = DTYPES[case.dtype]
-        transposable = [arg.trans for arg in spec.arguments if arg.trans]
-        self.options = dict(zip(transposable, case.trans, strict=True))
-        self.operands = {
-            arg.name: self._stored(self._shape(arg), seed)
-            for seed, arg in enumerate(spec.arguments)
-        }
+        self.options = case.options
+        self.operands = {arg.name: self._made(arg, seed) for seed, arg in enumerate(spec.arguments)}
         for name, other in _SAME.get(spec.name, {}).items():
             self.operands[name] = self.operands[other]
-        self._whole: Reference | Exact | None = None
+        self._whole: Expected | None = None
         self._sample: Sampled | None = None
 
-    def _shape(self, arg: Arg) -> tuple[int, ...]:
-        sizes = dict(zip(self.spec.dims, self.case.dims, strict=True))
-        axes = arg.axes if self.options.get(arg.trans or "", "N") == "N" else arg.axes[::-1]
-        return tuple(sizes[axis] for axis in axes)
+    def _made(self, arg: Arg, seed: int) -> Any:
+        order = "F" if self.case.layout == "col" and arg.ndim == 2 else "C"
+        if self.spec.structure == "triangular" and arg == matrix_arg(self.case):
+            return self.place.from_host(triangle(self.case, seed), order)
+        return self.place.normal(stored_shape(arg, self.case), self.case.dtype, seed, order)
 
-    def _stored(self, shape: tuple[int, ...], seed: int) -> Any:
-        order = "F" if self.case.layout == "col" and len(shape) == 2 else "C"
-        return self.place.normal(shape, self.case.dtype, seed, order)
+    def host(self, name: str) -> np.ndarray:
+        """An operand on the host, where it may be itself."""
+        return self.place.to_host(self.operands[name])
+
+    def take(self, name: str, index: list[int], axis: int = 0) -> np.ndarray:
+        """Some elements, rows or columns of an operand, on the host."""
+        return self.place.take(self.operands[name], index, axis)
+
+    def gather(self, places: np.ndarray) -> np.ndarray:
+        """Elements of the one matrix by their places in memory, on the host."""
+        return self.place.gather(self.operands[matrix_arg(self.case).name], places)
 
     def bind(self) -> Bound:
         """The call of tileblas itself."""
@@ -116,26 +120,24 @@ class Problem:
         """Run a call once and compare all it computed with the higher-precision reference."""
         written = self._sampled()
         returned = bound.call()
-        judged = [
-            self._judged(name, read(), expected) for name, (read, expected) in written.items()
-        ]
+        judged = [self._judged(name, *finish()) for name, finish in written.items()]
         if self._returns_scalar:
             result = np.asarray(bound.value(returned))
             judged.append(self._judged(self.spec.output_name, result, self._reduced()))
         error = np.max([one.error for one in judged])  # of which a NaN is the largest
         return Accuracy(float(error), all(one.good for one in judged))
 
-    def _judged(self, name: str, result: np.ndarray, expected: Reference | Exact) -> Accuracy:
+    def _judged(self, name: str, result: np.ndarray, expected: Expected) -> Accuracy:
         arg = self.spec.operand(name)
         good = judge(result, expected, arg.dtype(self.dtype)).passed
-        if isinstance(expected, Exact):
+        if not isinstance(expected, Reference):
             return Accuracy(float(not good), good)
         size = float(np.linalg.norm(expected.value))
         scale = max(size, float(expected.gauge)) if arg.ndim == 0 else size
         error = np.linalg.norm((result - expected.value) - expected.tail) / scale
         return Accuracy(float(error), good)
 
-    def _reduced(self) -> Reference | Exact:
+    def _reduced(self) -> Expected:
         """The whole sum, norm or place of an element; after the call, where it changes a vector."""
         if self.spec.name == "axpydot":
             return _added(self._chunked("dotu", {"x": self.operands["z"], "y": self.operands["u"]}))
@@ -152,7 +154,7 @@ class Problem:
         """The references of consecutive pieces of vectors that are reduced."""
         output, numbers = ROUTINES[routine].output_name, SCALARS.get(routine, {})
 
-        def part(chunk: slice) -> Reference | Exact:
+        def part(chunk: slice) -> Expected:
             pieces = {
                 name: self.place.part(vector, chunk.start, chunk.stop)
                 for name, vector in vectors.items()
@@ -170,55 +172,57 @@ class Problem:
         return Exact(np.asarray(places[int(found[self.spec.output_name].value)]))
 
     def _sampled(self) -> Sampled:
-        """What reads a sample of each array that is written, and what it reads after one call."""
-        if self.spec.level == 1:  # vectors are read too: what they must become changes each time
+        """Samples of the arrays that are written; made again where a call changes what it reads."""
+        if self.spec.level == 1:
             return self._sampled_vectors()
+        if self.spec.updates:
+            return samples.update(self)
+        if self.spec.structure == "triangular":
+            solves = self.spec.name.endswith("sv")
+            return samples.solution(self) if solves else samples.product_in_place(self)
         if self._sample is None:
-            matvec = self.spec.level == 2
-            self._sample = self._sampled_matvec() if matvec else self._sampled_product()
+            self._sample = self._sampled_product()
         return self._sample
 
     def _sampled_vectors(self) -> Sampled:
         written = [arg.name for arg in self.spec.arguments if arg.is_output]
         if not written:
             return {}
-        index = _sample(self.case.dims[0], _SAMPLED_ELEMENTS[1])
-        vectors = {name: self.place.take(v, index) for name, v in self.operands.items()}
+        index = sample(self.case.dims[0], _SAMPLED_ELEMENTS)
+        vectors = {name: self.take(name, index) for name in self.operands}
         numbers = SCALARS.get(self.spec.name, {})
         expected = references(self.spec.name, vectors, numbers, {}, self.dtype.compute)
-        reads = {name: partial(self.place.take, self.operands[name], index) for name in written}
-        return {name: (reads[name], expected[name]) for name in written}
+        return {name: fixed(partial(self.take, name, index), expected[name]) for name in written}
+
+    def _sampled_product(self) -> Sampled:
+        if self.spec.name == "gemv":
+            return self._sampled_matvec()
+        if self.spec.level == 3:
+            return self._sampled_matrix()
+        several = len(self.spec.outputs) > 1
+        return samples.both_products(self) if several else samples.product(self)
 
     def _sampled_matvec(self) -> Sampled:
+        """gemv, in pieces of a row, which may be as long as any vector."""
         m, n = self.case.dims
-        rows = _sample(m, min(_SAMPLED_ELEMENTS[2], max(1, _SAMPLED_TERMS[2] // n)))
+        rows = sample(m, min(_SAMPLED_ROWS[2], max(1, _SAMPLED_TERMS[2] // n)))
         transposed = self.options["trans"] != "N"
-        a = self.place.take(self.operands["a"], rows, axis=int(transposed))
-        x = self.place.to_host(self.operands["x"])
+        a, x = self.take("a", rows, axis=int(transposed)), self.host("x")
 
         def part(chunk: slice) -> Reference:
             pieces = {"a": a[chunk] if transposed else a[:, chunk], "x": x[chunk]}
             return reference("gemv", pieces, {}, self.options, self.dtype.compute)
 
-        y = self.operands["y"]
-        return {"y": (lambda: self.place.take(y, rows), _added(_chunked(part, n)))}
+        return {"y": fixed(lambda: self.take("y", rows), _added(_chunked(part, n)))}
 
-    def _sampled_product(self) -> Sampled:
+    def _sampled_matrix(self) -> Sampled:
         m, n, k = self.case.dims
-        rows = _sample(m, _SAMPLED_ROWS)
-        columns = _sample(n, max(1, _SAMPLED_TERMS[3] // (len(rows) * k)))
-        a = self.place.take(self.operands["a"], rows, axis=int(self.options["trans_a"] != "N"))
-        b = self.place.take(self.operands["b"], columns, axis=int(self.options["trans_b"] == "N"))
+        rows = sample(m, _SAMPLED_ROWS[3])
+        columns = sample(n, max(1, _SAMPLED_TERMS[3] // (len(rows) * k)))
+        a = self.take("a", rows, axis=int(self.options["trans_a"] != "N"))
+        b = self.take("b", columns, axis=int(self.options["trans_b"] == "N"))
         expected = reference("gemm", {"a": a, "b": b}, {}, self.options, self.dtype.compute)
-        c = self.operands["c"]
-        return {"c": (lambda: self.place.take(c, rows)[:, columns], expected)}
-
-
-def _sample(n: int, count: int) -> list[int]:
-    """Up to `count` indices below n, the first and the last among them."""
-    if n <= count:
-        return list(range(n))
-    return sorted({0, n - 1, *random.Random(n).sample(range(1, n - 1), max(count - 2, 0))})
+        return {"c": fixed(lambda: self.take("c", rows)[:, columns], expected)}
 
 
 def _chunked(part: Callable[[slice], Any], n: int) -> list[Any]:

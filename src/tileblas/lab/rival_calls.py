@@ -6,18 +6,20 @@ A matrix that is stored by rows is by columns its own transpose.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tileblas.core.dtypes import DTYPES
-from tileblas.core.spec import Spec
+from tileblas.core.spec import BAND, Spec
 from tileblas.lab.cases import Case
 from tileblas.lab.timing import Call
+from tileblas.routines.registry import ROUTINES
 
-#: The numbers of each routine on vectors, by name: harmless however often a call is repeated on the
-#: same vectors, which neither overflow nor vanish. Rotations keep the norm.
+#: The numbers of each routine on vectors, and of updates by vectors, by name: harmless however
+#: often a call is repeated on the same arrays, which neither overflow nor vanish. Rotations keep
+#: the norm.
 SCALARS: Mapping[str, Mapping[str, float]] = {
     "scal": {"alpha": -1.0},
     "axpy": {"alpha": 0.5},
@@ -26,6 +28,7 @@ SCALARS: Mapping[str, Mapping[str, float]] = {
     "sdsdot": {"alpha": 0.5},
     "rot": {"c": 0.6, "s": 0.8},
     "rotm": {"flag": -1.0, "h11": 0.6, "h21": -0.8, "h12": 0.8, "h22": 0.6},
+    **{name: {"alpha": 0.5} for name, spec in ROUTINES.items() if spec.level == 2 and spec.updates},
 }
 
 
@@ -105,19 +108,92 @@ def column_matvec(case: Case) -> ColumnMatvec | None:
     return ColumnMatvec("T" if case.trans == "N" else "N", n, m)
 
 
-def as_product(case: Case) -> Case:
-    """A gemv as the product of op(A) with a matrix of one column."""
-    m, n = case.dims
-    return Case("gemm", (m, 1, n), case.dtype, f"{case.trans}N", case.layout)
+@dataclass(frozen=True)
+class ColumnCall:
+    """A routine on one matrix and vectors as BLAS libraries take it, its arguments by their names.
+
+    `letters` and `sizes` are those of a matrix by columns; `arrays` names the operand that is each
+    array.
+    """
+
+    letters: Mapping[str, str]
+    sizes: Mapping[str, int]
+    arrays: Mapping[str, str]
 
 
-def as_matrices(operands: Mapping[str, Any], vector: Callable[[Any], Any]) -> dict[str, Any]:
-    """The operands of a gemv as those of `as_product`; `vector` makes a matrix of a vector."""
-    return {"a": operands["a"], "b": vector(operands["x"]), "c": vector(operands["y"])}
+def column_call(case: Case) -> ColumnCall | None:
+    """A call of level 2 by columns, None where no letters of BLAS say it."""
+    spec, sizes = ROUTINES[case.routine], case.sizes
+    letters = {name: value for name, value in case.options.items() if isinstance(value, str)}
+    arrays = {name: name for name in spec.argument_names}
+    m, n = sizes.get("m", sizes["n"]), sizes["n"]
+    if spec.stored_sizes and letters["trans"] != "N":
+        m, n = n, m
+    if case.layout == "row":
+        turned = _turned(case, letters)
+        if turned is None:
+            return None
+        letters, m, n = turned, n, m
+        if spec.updates and not spec.structure:  # A^T := alpha y x^T + A^T
+            arrays |= {"x": "y", "y": "x"}
+    found = {"m": m, "n": n, "lda": m, "incx": 1, "incy": 1}
+    if "b" in sizes:
+        kl = case.options.get("kl", 0)
+        found |= {"lda": sizes["b"], "k": sizes["b"] - 1, "kl": kl, "ku": sizes["b"] - 1 - kl}
+    return ColumnCall(letters, found, arrays)
 
 
-#: What a rival that lacks a routine does in its place.
-AS_PRODUCT = "gemm of one column"
+def _turned(case: Case, letters: Mapping[str, str]) -> dict[str, str] | None:
+    """The letters for the transpose of a matrix, None where it is no matrix of the same kind."""
+    spec = ROUTINES[case.routine]
+    banded = any(arg.storage == BAND for arg in spec.arguments)
+    if banded or spec.structure == "hermitian" or spec.conj:
+        return None
+    turned = dict(letters)
+    if "uplo" in turned:
+        turned["uplo"] = "L" if turned["uplo"] == "U" else "U"
+    if "trans" in turned:
+        if turned["trans"] == "C" and DTYPES[case.dtype].is_complex:
+            return None
+        turned["trans"] = "T" if turned["trans"] == "N" else "N"
+    return turned
+
+
+#: A rival's gemv, or its gemm with alpha and beta.
+Matvec = Callable[[Case, Mapping[str, Any]], Bound]
+Product = Callable[[Case, Mapping[str, Any], float, float], Bound]
+
+
+def two_matvecs(gemv: Matvec, case: Case, operands: Mapping[str, Any]) -> Bound:
+    """The products of a gemvt, one after the other."""
+    (m, n), (a, x, w, y, z) = case.dims, operands.values()
+    first = Case("gemv", (m, n), case.dtype, "N", case.layout)
+    second = Case("gemv", (n, m), case.dtype, case.trans, case.layout)
+    one = gemv(first, {"a": a, "x": x, "y": y})
+    other = gemv(second, {"a": a, "x": w, "y": z})
+    note = f"{one.note or 'gemv'}, then {other.note or 'gemv'} of the transpose"
+    return Bound(in_turn(one.call, other.call), note=note)
+
+
+def product_instead(
+    gemm: Product, case: Case, operands: Mapping[str, Any], matrix: Callable[[Any], Any]
+) -> Bound:
+    """A gemv or a ger by gemm; `matrix` makes one of one column of a vector."""
+    numbers = scalars(ROUTINES[case.routine])
+    (m, n), vectors = case.dims, {name: array for name, array in operands.items() if name != "a"}
+    x, y = map(matrix, vectors.values())
+    if case.routine == "gemv":
+        product = Case("gemm", (m, 1, n), case.dtype, f"{case.trans}N", case.layout)
+        given, note = {"a": operands["a"], "b": x, "c": y}, "gemm of one column"
+    else:
+        letter = "C" if ROUTINES[case.routine].conj else "T"
+        product = Case("gemm", (m, n, 1), case.dtype, f"N{letter}", case.layout)
+        given, note = {"a": x, "b": y, "c": operands["a"]}, "gemm of one column and one row"
+    bound = gemm(product, given, numbers["alpha"], numbers.get("beta", 1.0))
+    return replace(bound, note=note)
+
+
+#: What a rival that lacks a routine on vectors does in its place.
 SCAL_THEN_AXPY = "scal, then axpy"
 AXPY_THEN_DOT = "axpy, then dot"
 
@@ -138,6 +214,8 @@ def typed(case: Case) -> str:
     """The name of a routine in BLAS: its letters say the operands' type, then what is returned."""
     row = DTYPES[case.dtype]
     real, letter = DTYPES[row.real].letter, row.letter
+    if case.routine == "ger" and row.is_complex:
+        return f"{letter}geru"
     if case.routine in ("dot", "dotu", "dotc"):
         conjugates = "c" if case.routine == "dotc" else "u"
         return f"{letter}dot{conjugates if row.is_complex else ''}"

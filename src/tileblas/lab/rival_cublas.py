@@ -14,21 +14,23 @@ from tileblas.lab.cases import Case
 from tileblas.lab.device import Device
 from tileblas.lab.places import Place
 from tileblas.lab.rival_calls import (
-    AS_PRODUCT,
     AXPY_THEN_DOT,
     SCAL_THEN_AXPY,
     SCALARS,
     TRANS,
     Bound,
     RivalError,
-    as_matrices,
-    as_product,
+    column_call,
     column_matvec,
     column_product,
     in_turn,
+    product_instead,
+    scalars,
+    two_matvecs,
     typed,
 )
 from tileblas.lab.timing import Call
+from tileblas.routines.registry import ROUTINES
 
 # Enumerations of library_types.h and cublas_api.h.
 _CUDA_TYPE = {
@@ -41,6 +43,7 @@ _CUDA_TYPE = {
 }
 _SINGLE = _CUDA_TYPE["float32"]  # in which half types are computed
 _COMPUTE_32F, _GEMM_DEFAULT = 68, -1
+_LETTERS = {"uplo": {"L": 0, "U": 1}, "trans": TRANS, "diag": {"N": 0, "U": 1}}
 _HOST_POINTERS, _DEVICE_POINTERS = 0, 1
 _DEFAULT_MATH = 0  # FP32 products stay FP32: TF32 must be asked for
 _C_TYPE = {"float32": ctypes.c_float, "float64": ctypes.c_double}
@@ -109,9 +112,11 @@ class Cublas:
             "axpby": self._axpby,
             "axpydot": self._axpydot,
             "gemv": self._gemv,
+            "gemvt": self._gemvt,
             "gemm": self._gemm,
         }
-        binder = binders.get(case.routine)
+        others = self._matrix if ROUTINES[case.routine].level == 2 else None
+        binder = binders.get(case.routine, others)
         return binder(case, operands) if binder else None
 
     def _packed(self, name: str, mode: int, *arguments: Any) -> Call:
@@ -216,25 +221,47 @@ class Cublas:
     def _gemv(self, case: Case, operands: Mapping[str, Any]) -> Bound:
         p = column_matvec(case)
         if p is None or _is_half(case):
-            product = self._gemm(as_product(case), as_matrices(operands, lambda v: v))
-            return replace(product, note=AS_PRODUCT)
+            return self._by_product(case, operands)
         a, x, y = (self._address(operands[name]) for name in ("a", "x", "y"))
         one, zero = _scalar(case.dtype, 1.0), _scalar(case.dtype, 0.0)
         arguments = (TRANS[p.trans], p.rows, p.columns, one, a, p.rows, x, 1, zero, y, 1)
         return Bound(self._packed(_entry(case), _HOST_POINTERS, *arguments))
 
-    def _gemm(self, case: Case, operands: Mapping[str, Any]) -> Bound:
+    def _gemvt(self, case: Case, operands: Mapping[str, Any]) -> Bound:
+        return two_matvecs(self._gemv, case, operands)
+
+    def _matrix(self, case: Case, operands: Mapping[str, Any]) -> Bound | None:
+        """A routine on one matrix and vectors: cuBLAS takes its arguments in Fortran's order."""
+        spec, call = ROUTINES[case.routine], column_call(case)
+        if call is None or not hasattr(self._library, _entry(case)):
+            return self._by_product(case, operands) if spec.family == "ger" else None
+        given: dict[str, Any] = dict(call.sizes)
+        given |= {name: _LETTERS[name][letter] for name, letter in call.letters.items()}
+        given |= {name: self._address(operands[own]) for name, own in call.arrays.items()}
+        for name, value in scalars(spec).items():
+            real = name in spec.real_scalars
+            given[name] = _scalar(DTYPES[case.dtype].real if real else case.dtype, value)
+        arguments = [given[name] for name in spec.fortran]
+        return Bound(self._packed(_entry(case), _HOST_POINTERS, *arguments))
+
+    def _by_product(self, case: Case, operands: Mapping[str, Any]) -> Bound:
+        """gemv or ger, of which cuBLAS has none for this type or layout."""
+        return product_instead(self._gemm, case, operands, lambda vector: vector)
+
+    def _gemm(
+        self, case: Case, operands: Mapping[str, Any], alpha: float = 1.0, beta: float = 0.0
+    ) -> Bound:
         p = column_product(case, *(self._address(operands[name]) for name in "abc"))
         lda, ldb, ldc = p.leading
         shape = (TRANS[p.trans_a], TRANS[p.trans_b], p.m, p.n, p.k)
-        one, zero = _scalar(case.dtype, 1.0), _scalar(case.dtype, 0.0)
+        scale, keep = _scalar(case.dtype, alpha), _scalar(case.dtype, beta)
         if _is_half(case):
             kind = _CUDA_TYPE[case.dtype]
-            halves = (p.a, kind, lda, p.b, kind, ldb, zero, p.c, kind, ldc)
-            arguments = (*shape, one, *halves, _COMPUTE_32F, _GEMM_DEFAULT)
+            halves = (p.a, kind, lda, p.b, kind, ldb, keep, p.c, kind, ldc)
+            arguments = (*shape, scale, *halves, _COMPUTE_32F, _GEMM_DEFAULT)
             return Bound(self._packed("cublasGemmEx", _HOST_POINTERS, *arguments))
-        stored = (p.a, lda, p.b, ldb, zero, p.c, ldc)
-        return Bound(self._packed(_entry(case), _HOST_POINTERS, *shape, one, *stored))
+        stored = (p.a, lda, p.b, ldb, keep, p.c, ldc)
+        return Bound(self._packed(_entry(case), _HOST_POINTERS, *shape, scale, *stored))
 
 
 def _entry(case: Case) -> str:

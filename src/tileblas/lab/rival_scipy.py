@@ -9,22 +9,26 @@ from typing import Any
 import numpy as np
 
 from tileblas.core.dtypes import DTYPES
+from tileblas.core.spec import PACKED
 from tileblas.lab.cases import Case
 from tileblas.lab.rival_calls import (
-    AS_PRODUCT,
     AXPY_THEN_DOT,
     SCAL_THEN_AXPY,
     SCALARS,
     TRANS,
     Bound,
-    as_matrices,
-    as_product,
+    column_call,
     column_matvec,
     column_product,
     in_turn,
+    product_instead,
+    scalars,
+    two_matvecs,
     typed,
 )
+from tileblas.lab.structures import matrix_arg
 from tileblas.lab.timing import Call
+from tileblas.routines.registry import ROUTINES
 
 
 class Scipy:
@@ -38,7 +42,8 @@ class Scipy:
         self.version = scipy.__version__
 
     def bind(self, case: Case, operands: Mapping[str, Any]) -> Bound | None:
-        binder = _BINDERS.get(case.routine)
+        others = _matrix if ROUTINES[case.routine].level == 2 else None
+        binder = _BINDERS.get(case.routine, others)
         return binder(case, operands) if binder and DTYPES[case.dtype].letter in "sdcz" else None
 
 
@@ -85,21 +90,61 @@ def _rotm(case: Case, operands: Mapping[str, Any]) -> Bound:
 def _gemv(case: Case, operands: Mapping[str, Any]) -> Bound:
     by_columns = column_matvec(case)
     if by_columns is None:
-        columns = as_matrices(operands, lambda v: v[:, None])
-        return replace(_gemm(as_product(case), columns), note=AS_PRODUCT)
+        return _by_product(case, operands)
     function, trans = _scipy(typed(case)), TRANS[by_columns.trans]
     a = operands["a"] if case.layout == "col" else operands["a"].T
     x, y = operands["x"], operands["y"]
     return Bound(lambda: function(1.0, a, x, 0.0, y, trans=trans, overwrite_y=1))
 
 
-def _gemm(case: Case, operands: Mapping[str, Any]) -> Bound:
+def _gemvt(case: Case, operands: Mapping[str, Any]) -> Bound:
+    return two_matvecs(_gemv, case, operands)
+
+
+#: The options of BLAS as SciPy has them.
+_LETTERS = {
+    "uplo": ("lower", {"U": 0, "L": 1}),
+    "trans": ("trans", TRANS),
+    "diag": ("diag", {"N": 0, "U": 1}),
+}
+
+
+def _matrix(case: Case, operands: Mapping[str, Any]) -> Bound | None:
+    """A routine on one matrix and vectors, its arguments by name."""
+    from scipy.linalg import blas
+
+    spec, call = ROUTINES[case.routine], column_call(case)
+    function = getattr(blas, typed(case), None)
+    if call is None or function is None:
+        return _by_product(case, operands) if spec.family == "ger" else None
+    given: dict[str, Any] = dict(scalars(spec))
+    for name, letter in call.letters.items():
+        own, values = _LETTERS[name]
+        given[own] = values[letter]
+    # Sizes that do not follow from the shapes of the arrays.
+    wanted = ("m", "n", "kl", "ku") if "kl" in case.options else ("k",) if "b" in case.sizes else ()
+    if matrix_arg(case).storage == PACKED:
+        wanted = ("n",)
+    given |= {name: call.sizes[name] for name in wanted}
+    for name, own in call.arrays.items():
+        # The transposed view of an array stored by rows is the same memory by columns.
+        given[name] = operands[own] if case.layout != "row" else operands[own].T
+    given[f"overwrite_{spec.output_name}"] = 1
+    return Bound(lambda: function(**given))
+
+
+def _by_product(case: Case, operands: Mapping[str, Any]) -> Bound:
+    """gemv or ger, of which SciPy has none for this layout."""
+    return product_instead(_gemm, case, operands, lambda vector: vector[:, None])
+
+
+def _gemm(case: Case, operands: Mapping[str, Any], alpha: float = 1.0, beta: float = 0.0) -> Bound:
     function = _scipy(typed(case))
     # The transposed view of an array stored by rows is the same memory by columns.
     matrices = (operands[name] for name in "abc")
     p = column_product(case, *(m if case.layout == "col" else m.T for m in matrices))
     trans_a, trans_b = TRANS[p.trans_a], TRANS[p.trans_b]
-    return Bound(lambda: function(1.0, p.a, p.b, 0.0, p.c, trans_a, trans_b, overwrite_c=1))
+    return Bound(lambda: function(alpha, p.a, p.b, beta, p.c, trans_a, trans_b, overwrite_c=1))
 
 
 def _scaled(case: Case, alpha: float, x: np.ndarray) -> Call:
@@ -122,7 +167,7 @@ def _scipy(name: str) -> Callable[..., Any]:
     return getattr(blas, name)
 
 
-_BINDERS: Mapping[str, Callable[[Case, Mapping[str, Any]], Bound]] = {
+_BINDERS: Mapping[str, Callable[[Case, Mapping[str, Any]], Bound | None]] = {
     **dict.fromkeys(("dot", "dotu", "dotc", "nrm2", "asum", "iamax", "copy", "swap"), _vectors),
     "scal": _scal,
     "axpy": _axpy,
@@ -131,5 +176,6 @@ _BINDERS: Mapping[str, Callable[[Case, Mapping[str, Any]], Bound]] = {
     "rot": _rot,
     "rotm": _rotm,
     "gemv": _gemv,
+    "gemvt": _gemvt,
     "gemm": _gemm,
 }

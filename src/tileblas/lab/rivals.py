@@ -5,10 +5,13 @@ cuBLAS a warm handle, 32 MiB of workspace, an explicit stream, device pointer mo
 results, and arguments packed beforehand. Neither may use less than the operands' precision.
 
 Where a rival lacks a routine and others of its own do the same, these are called, and the results
-say so: that is what its users are left with. Without a gemv, its gemm multiplies by a matrix of one
-column. It concerns half types, for which array libraries do the same, and conjugating a complex
-matrix that is stored by rows, a conjugate without a transpose by columns. axpby is scal and axpy,
-axpydot is axpy and dot.
+say so: that is what its users are left with. Without a gemv or a ger, its gemm multiplies by a
+matrix of one column, or one column by one row. It concerns half types, for which array libraries do
+the same, and conjugating a complex matrix that is stored by rows, a conjugate without a transpose
+by columns. axpby is scal and axpy, axpydot is axpy and dot, gemvt is two gemv.
+
+Neither knows skew matrices and bands by rows, both lack routines on complex symmetric matrices, and
+what conjugates the matrix by rows. These are measured alone.
 """
 
 from __future__ import annotations

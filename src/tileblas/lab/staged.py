@@ -203,13 +203,12 @@ def _fields(stages: Stages) -> tuple[float, ...]:
     return tuple(asdict(stages).values())
 
 
-Described = tuple[Spec, dict[str, str], dict[str, Operand], dict[str, Scalar]]
+Described = tuple[Spec, dict[str, Any], dict[str, Operand], dict[str, Scalar]]
 
 
 def described(problem: Problem) -> Described:
     """A problem on NumPy arrays as a backend gets it, its result allocated."""
-    spec, dtype = problem.spec, problem.dtype
-    options = {option.name: option.default for option in spec.options} | problem.options
+    spec, options, dtype = problem.spec, problem.options, problem.dtype
     numbers = {n: parse(spec, n, value, dtype, HOST) for n, value in scalars(spec).items()}
     operands = {name: ingest(array) for name, array in problem.operands.items()}
     made = results(spec, list(operands.values()), problem.case.dims, (), dtype)
@@ -221,7 +220,7 @@ def described(problem: Problem) -> Described:
 
 def stage_seconds(
     spec: Spec,
-    options: Mapping[str, str],
+    options: Mapping[str, Any],
     operands: Mapping[str, Operand],
     scalars: Mapping[str, Scalar],
 ) -> Stages:
@@ -255,7 +254,7 @@ def stage_seconds(
 
 def reckoned(
     spec: Spec,
-    options: Mapping[str, str],
+    options: Mapping[str, Any],
     operands: Mapping[str, Operand],
     scalars: Mapping[str, Scalar],
 ) -> Reckoning:

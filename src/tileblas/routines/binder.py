@@ -32,7 +32,7 @@ class Binder:
         A `wide` pointer is among those that have the alignment of the launch.
         """
         kind = f"*{view.dtype.triton}"
-        value = (view.slot, self.outer.get(view.slot, 0))
+        value = (view.slot, self.outer.get(view.slot, 0) + view.start)
         size = view.dtype.itemsize
         self.arguments.append(Argument(name, "pointer", value, kind, size, loose=not wide))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tileblas.core.spec import BAND, DENSE, DIAG, PACKED, TRANS, UPLO, Arg, Option, Spec
 from tileblas.routines import level2_plans as plans
+from tileblas.routines import level2_updates as updates
 
 _NUMBERS = ("float32", "float64", "complex64", "complex128")
 _REAL_NUMBERS = ("float32", "float64")
@@ -40,8 +41,8 @@ _TREE = "Sums are fixed trees: the same bits on every run of the same call on th
 _TRIANGLE = {
     DENSE: """A is stored in the triangle that uplo names, "U" the upper, "L" the lower one.
 The other triangle is never touched.""",
-    BAND: """The rows of the array a are the k + 1 diagonals of the triangle that uplo names, "U" the
-upper or "L" the lower one, the uppermost first: A[i, j] is a[k + i - j, j] or a[i - j, j].
+    BAND: """The rows of the array a are the k + 1 diagonals of the triangle that uplo names, "U"
+the upper or "L" the lower one, the uppermost first: A[i, j] is a[k + i - j, j] or a[i - j, j].
 Its corners, which are outside of A, are never touched.""",
     PACKED: """ap holds the columns of the triangle that uplo names, "U" the upper or "L" the lower
 one, one after the other.""",
@@ -120,7 +121,7 @@ Inf or NaN. |b - op(A) x| is at most (n + 2) eps |op(A)| |x|, element by element
         fortran=("uplo", "trans", "diag", "n", *_ARRAYS[storage][1], "x", "incx"),
         flops=lambda n, b=None: 2 * _triangle_size(n, b) - n,
         elements=lambda n, read_output, b=None: _triangle_size(n, b) + 2 * n,
-        plan=plans.plan_solve if solves else plans.plan_triangular,
+        plan=updates.plan_solve if solves else plans.plan_triangular,
         options=(_UPLO, _TRANS, Option("diag", DIAG, "N")),
         dtypes=_TYPES["triangular"],
         structure="triangular",
@@ -154,7 +155,7 @@ def _general_update(name: str, conj: str = "") -> Spec:
         fortran=("m", "n", "alpha", "x", "incx", "y", "incy", "a", "lda"),
         flops=lambda m, n: 2 * m * n,
         elements=lambda m, n, read_output: 2 * m * n + m + n,
-        plan=plans.plan_rank,
+        plan=updates.plan_rank,
         scalars=("alpha",),
         idle_alpha="zero",
         conj=conj,
@@ -192,7 +193,7 @@ def _triangle_update(structure: str, rank: int, storage: str = DENSE) -> Spec:
         fortran=("uplo", "n", "alpha", *increments, *_ARRAYS[storage][1]),
         flops=lambda n: 2 * rank * _triangle_size(n),
         elements=lambda n, read_output: 2 * _triangle_size(n) + rank * n,
-        plan=plans.plan_rank,
+        plan=updates.plan_rank,
         scalars=("alpha",),
         real_scalars=("alpha",) if hermitian and rank == 1 else (),
         idle_alpha="zero",

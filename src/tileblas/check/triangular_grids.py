@@ -1,0 +1,210 @@
+"""Cases of products of a triangular matrix and a vector in place, and of solves."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from tileblas.check.cases import Case
+from tileblas.check.matrix_cases import matrix_case
+from tileblas.check.matrix_grids import (
+    batches_of,
+    few,
+    layouts_of,
+    letters_of,
+    netlib,
+    plain_layouts,
+    storage_of,
+    widths_of,
+)
+from tileblas.check.parameters import BATCHES, LARGE_ORDER, MANY, NETLIB_ORDERS, ORDERS, STEPS
+from tileblas.core.spec import BAND, PACKED
+from tileblas.routines.registry import ROUTINES
+
+#: Orders of solves by exact numbers, and of those with NaN, Inf or a zero on the diagonal.
+_EXACT_ORDERS = (1, 2, 7, 16, 33, 65, 130)
+_FLAWED_ORDERS = (2, 3, 10, 33, 128)
+#: Orders of triangles whose inverses grow exponentially with them.
+_GROWING_ORDERS = (9, 40, 100)
+
+
+def products(routine: str, dtype: str, name: str) -> Iterator[Case]:
+    """Cases of one routine x := op(A) x."""
+    yield from netlib(routine, dtype, {"interpret": 12, "reduced": 110}.get(name))
+    if name == "netlib":
+        return
+    sections = (
+        (_sizes(routine, dtype, name), 10),
+        (_layouts(routine, dtype), 6),
+        (_batches(routine, dtype), 4),
+        (_values(routine, dtype), 6),
+        (_exact_products(routine, dtype), 6),
+    )
+    for cases, count in sections:
+        yield from few(cases, count) if name == "interpret" else cases
+    if name == "full":
+        yield from _large(routine, dtype)
+
+
+def solves(routine: str, dtype: str, name: str) -> Iterator[Case]:
+    """Cases of one routine x := op(A)^-1 x. A diagonal is far from 0 if not made otherwise."""
+    count = {"interpret": 10, "reduced": 110}.get(name)
+    yield from netlib(routine, dtype, count, diagonal="shifted")
+    if name == "netlib":
+        return
+    sections = (
+        (_sizes(routine, dtype, name, "dominant"), 9),
+        (_layouts(routine, dtype, "powers"), 5),
+        (_batches(routine, dtype, "powers"), 4),
+        (_exact_solves(routine, dtype), 6),
+        (_ill_conditioned(routine, dtype), 3),
+        (_singular(routine, dtype), 6),
+    )
+    for cases, count in sections:
+        yield from few(cases, count) if name == "interpret" else cases
+    if name == "full":
+        yield from _large(routine, dtype, "dominant")
+
+
+def _make(routine: str, dtype: str, n: int, letters: str, *rest, **more) -> Case:
+    return matrix_case(routine, dtype, n, letters, *rest, **{"bands": 2} | more)
+
+
+def _sizes(routine: str, dtype: str, name: str, diagonal: str = "") -> Iterator[Case]:
+    """Larger sizes: x as it is, and with an increment."""
+    spec, steps = ROUTINES[routine], itertools.cycle(STEPS)
+    widths, layouts = widths_of(spec), itertools.cycle(plain_layouts(spec))
+    for n, letters in itertools.product(ORDERS[name], letters_of(spec)):
+        for incs, offset in (((1,), 0), ((next(steps),), 1)):
+            yield _make(
+                *(routine, dtype, n, letters, next(layouts), incs),
+                bands=next(widths),
+                diagonal=diagonal,
+                offset=offset,
+            )
+        next(layouts)  # so that each layout meets each letter
+
+
+def _large(routine: str, dtype: str, diagonal: str = "") -> Iterator[Case]:
+    spec = ROUTINES[routine]
+    widths, layouts = widths_of(spec), itertools.cycle(plain_layouts(spec))
+    for letters in letters_of(spec)[::5]:
+        yield _make(
+            *(routine, dtype, LARGE_ORDER, letters, next(layouts)),
+            bands=next(widths),
+            diagonal=diagonal,
+        )
+    many = batches_of(spec, ((MANY,), (), (MANY,)))
+    yield _make(routine, dtype, 2, "LNN", batches=many, diagonal=diagonal)
+
+
+def _layouts(routine: str, dtype: str, diagonal: str = "") -> Iterator[Case]:
+    """Each layout of the matrix, with letters and increments taken in turn."""
+    spec, steps = ROUTINES[routine], itertools.cycle(STEPS)
+    letters = itertools.cycle(letters_of(spec))
+    for layout in layouts_of(spec):
+        # Where elements share memory, it does not hold the matrix that an image was made with.
+        x = "image" if diagonal and not layout.startswith("same") else "integers"
+        for _ in range(5):  # of which 12 letters are no multiple: all pairs meet in the end
+            more = {"fill": ("integers", x), "diagonal": diagonal}
+            yield _make(routine, dtype, 7, next(letters), layout, (next(steps),), **more)
+        yield _make(routine, dtype, 33, next(letters), layout, (next(steps),), diagonal=diagonal)
+
+
+def _batches(routine: str, dtype: str, diagonal: str = "") -> Iterator[Case]:
+    spec = ROUTINES[routine]
+    letters, layouts = itertools.cycle(letters_of(spec)[::5]), itertools.cycle(plain_layouts(spec))
+    fills = ("integers", "image" if diagonal else "integers")
+    pairs = [batches_of(spec, (a, x, x)) for a, _, x in BATCHES]
+    three = batches_of(spec, ((3,), (3,), (3,)))
+    calls = [(batches, next(layouts)) for batches in pairs] + [(three, "batch-inner")]
+    if storage_of(spec) != PACKED:
+        calls.append((three, "same-batch"))
+    for batches, layout in calls:
+        for inc in (1, -2):
+            yield _make(
+                *(routine, dtype, 4, next(letters), layout, (inc,)),
+                batches=batches,
+                fill=fills,
+                diagonal=diagonal,
+            )
+    yield _make(routine, dtype, 0, next(letters), batches=three, diagonal=diagonal)
+
+
+def _values(routine: str, dtype: str) -> Iterator[Case]:
+    """NaN, Inf and numbers near the ends of the range."""
+    spec = ROUTINES[routine]
+    layouts = itertools.cycle(plain_layouts(spec))
+    fills: tuple[str | tuple[str, str], ...]
+    fills = ("special", ("sparse", "special"), "wide", "huge", ("subnormal", "integers"))
+    for letters, fill in itertools.product(letters_of(spec), fills):
+        yield _make(routine, dtype, 7, letters, next(layouts), (2,), fill=fill)
+    for letters in letters_of(spec):  # a NaN stays in the rows that refer to it
+        yield _make(routine, dtype, 33, letters, next(layouts), fill=("flawed", "sparse"))
+
+
+def _exact_products(routine: str, dtype: str) -> Iterator[Case]:
+    """Integers: bit equality. Large ones use every bit of a product, so that lost bits show."""
+    spec = ROUTINES[routine]
+    widths, layouts = widths_of(spec), itertools.cycle(plain_layouts(spec))
+    for n, letters in itertools.product((1, 17, 65, 130), letters_of(spec)):
+        yield _make(
+            *(routine, dtype, n, letters, next(layouts)), bands=next(widths), fill="integers"
+        )
+    for letters in letters_of(spec):
+        n = 9 if storage_of(spec) == BAND else 3  # of three products at most
+        yield _make(routine, dtype, n, letters, next(layouts), fill="large")
+
+
+def _exact_solves(routine: str, dtype: str) -> Iterator[Case]:
+    """Solutions of whole numbers, which substitution finds without rounding."""
+    spec = ROUTINES[routine]
+    widths, layouts = widths_of(spec), itertools.cycle(plain_layouts(spec))
+    for n, letters in itertools.product(_EXACT_ORDERS, letters_of(spec)):
+        yield _make(
+            *(routine, dtype, n, letters, next(layouts)),
+            bands=next(widths),
+            fill=("integers", "image"),
+            diagonal="powers",
+        )
+    for n, letters in itertools.product((3, 17), letters_of(spec)):
+        if letters.endswith("N"):  # reciprocals of the diagonal would overflow
+            yield _make(
+                *(routine, dtype, n, letters, next(layouts)),
+                fill=("subnormal", "image"),
+                diagonal="tiny powers",
+            )
+
+
+def _ill_conditioned(routine: str, dtype: str) -> Iterator[Case]:
+    """Unit triangles with large inverses: residuals stay small where no block is inverted."""
+    spec = ROUTINES[routine]
+    layouts = itertools.cycle(plain_layouts(spec))
+    for n, letters in itertools.product(_GROWING_ORDERS, letters_of(spec)):
+        if letters.endswith("U"):
+            for fill in (("random", "random"), ("=-1", "random"), ("=-1", "integers")):
+                yield _make(routine, dtype, n, letters, next(layouts), bands=n - 1, fill=fill)
+        else:
+            yield _make(routine, dtype, n, letters, next(layouts), bands=n - 1, diagonal="shifted")
+
+
+def _singular(routine: str, dtype: str) -> Iterator[Case]:
+    """NaN, Inf and zeros: on the diagonal, beside it, and on the right."""
+    spec = ROUTINES[routine]
+    widths, layouts = widths_of(spec), itertools.cycle(plain_layouts(spec))
+
+    def make(n: int, letters: str, *fills: str, diagonal: str = "", **more) -> Case:
+        more = {"fill": fills, "diagonal": diagonal} | more
+        return _make(routine, dtype, n, letters, next(layouts), **more)
+
+    for n, letters in itertools.product(_FLAWED_ORDERS, letters_of(spec)):
+        yield make(n, letters, "flawed", "sparse", diagonal="powers", bands=next(widths))
+    for n, letters in itertools.product(NETLIB_ORDERS, letters_of(spec)):
+        if letters.endswith("N"):
+            yield make(n, letters, "integers", "integers", diagonal="one zero")
+            yield make(n, letters, "integers", "sparse", diagonal="one zero")
+    for letters in letters_of(spec):
+        yield make(17, letters, "integers", "special", diagonal="powers")
+        yield make(7, letters, "special")
+        yield make(9, letters, "random", "wide", diagonal="dominant", incs=(-1,))
+        yield make(9, letters, "random", "huge", diagonal="dominant", incs=(-1,))

@@ -1,0 +1,188 @@
+"""The product of a triangular or banded matrix and a vector: y := alpha op(A) x + beta y."""
+
+import triton
+import triton.language as tl
+
+from tileblas.kernels import matvec, tile
+
+
+@triton.jit
+def band_kernel(
+    a, x, y, partial, arrived, alpha, alpha_im, beta, beta_im,
+    m, n, below, above, a_m, a_n, a_curve, x_inc, y_inc,
+    inner, a_b0, a_b1, x_b0, x_b1, y_b0, y_b1, row_blocks, splits, share,
+    COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_X: tl.constexpr,
+    NEGATE: tl.constexpr, CONJ_SCALARS: tl.constexpr,
+    ALPHA_KIND: tl.constexpr, BETA_KIND: tl.constexpr,
+    IN_PLACE: tl.constexpr, UNIT_DIAG: tl.constexpr, CURVED: tl.constexpr,
+    BATCHED: tl.constexpr, SPLIT: tl.constexpr,
+    BY_COLUMNS: tl.constexpr, UNIT: tl.constexpr, POLICY: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, UNROLL: tl.constexpr,
+):  # fmt: skip
+    """y := (+-) alpha op(A) op(x) + beta y, for each batch member, over a band of A.
+
+    Element (i, j) is there where -below <= j - i <= above; a triangle is a band as wide as it can
+    be. With UNIT_DIAG ones are added to the diagonal, which is outside of the band then.
+    A program multiplies up to `share` blocks of the columns that its BLOCK_M rows have, and the
+    last one of these rows adds the sums up in a fixed order, as in gemv. IN_PLACE y is x: sums wait
+    in the workspace until nobody reads x any more, and the last program of all moves them there.
+    The axis across the one along which A lies is CURVED where A is packed.
+    """
+    group, split = tile.position(tl.program_id(0), splits, True, SPLIT)
+    batch, row_block = tile.position(group, row_blocks, BATCHED, True)
+    a = tile.batch_base(a, batch, inner, a_b0, a_b1, COMPLEX)
+    x = tile.batch_base(x, batch, inner, x_b0, x_b1, COMPLEX)
+    y = tile.batch_base(y, batch, inner, y_b0, y_b1, COMPLEX)
+    row = row_block.to(tl.int64) * BLOCK_M
+
+    if not IN_PLACE:
+        COMPUTE: tl.constexpr = tile.compute_type(a.dtype)
+        alpha = tile.load_scalar(alpha, alpha_im, COMPUTE, ALPHA_KIND)
+        beta = tile.load_scalar(beta, beta_im, COMPUTE, BETA_KIND)
+        n = tl.where(tile.is_zero(alpha), 0, n)
+        if (n == 0) & tile.is_one(beta):
+            return  # y stays as it is, bit for bit
+        alpha = tile.orient(alpha, NEGATE, CONJ_SCALARS)
+        beta = tile.orient(beta, False, CONJ_SCALARS)
+
+    # The blocks of columns that these rows have, of which this program takes a share.
+    first = (tl.minimum(tl.maximum(row - below, 0), n) // BLOCK_N).to(tl.int32)
+    end = tl.minimum(tl.minimum(row + BLOCK_M, m) + above, n)
+    last = tl.maximum(((end + BLOCK_N - 1) // BLOCK_N).to(tl.int32), first)
+    shares = tl.maximum((last - first + share - 1) // share, 1)
+    if split >= shares:
+        return
+    begin = first + split * share
+    re, im = sum_band(
+        a, x, row, m, n, below, above, a_m, a_n, a_curve, x_inc,
+        begin, tl.minimum(begin + share, last),
+        COMPLEX, CONJ_A, CONJ_X, CURVED, BY_COLUMNS, UNIT, POLICY, BLOCK_M, BLOCK_N, UNROLL,
+    )  # fmt: skip
+    rows = row + tl.arange(0, BLOCK_M)
+    if UNIT_DIAG:  # noqa: SIM102 - a compile-time condition around one of run time
+        if split == 0:
+            re, im = add_vector(re, im, x, rows * x_inc, rows < m, COMPLEX, CONJ_X)
+
+    WIDTH: tl.constexpr = 2 * BLOCK_M if COMPLEX else BLOCK_M
+    done = shares == 1
+    if shares > 1:
+        sums = partial + group.to(tl.int64) * splits * WIDTH
+        matvec.store_partial(sums, split, re, im, COMPLEX)
+        done = tile.arrives_last(arrived + group, shares)
+        if done:
+            re, im = matvec.sum_partials(sums, shares, COMPLEX, BLOCK_M)
+            tl.store(arrived + group, 0)
+    if done:
+        if IN_PLACE:
+            groups = tl.num_programs(0) // splits
+            results = partial + groups.to(tl.int64) * splits * WIDTH
+            results += batch.to(tl.int64) * row_blocks * WIDTH
+            re, im = tile.orient((re, im), NEGATE, False)
+            matvec.store_partial(results, row_block, re, im, COMPLEX)
+            if tile.arrives_last(arrived + groups + batch, row_blocks):
+                move_results(results, y, m, y_inc, COMPLEX, BLOCK_M)
+                tl.store(arrived + groups + batch, 0)
+        else:
+            y = tile.advance(y, row * y_inc, COMPLEX)
+            matvec.update_rows(
+                y, y_inc, m - row, n, alpha, beta, re, im, COMPLEX, ALPHA_KIND, BETA_KIND
+            )
+
+
+@triton.jit
+def sum_band(
+    a, x, row, m, n, below, above, a_m, a_n, a_curve, x_inc, begin, end,
+    COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_X: tl.constexpr, CURVED: tl.constexpr,
+    BY_COLUMNS: tl.constexpr, UNIT: tl.constexpr, POLICY: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, UNROLL: tl.constexpr,
+):  # fmt: skip
+    """op(A) op(x) for BLOCK_M rows over the blocks [begin, end) of columns, as (re, im)."""
+    PARTS: tl.constexpr = 2 if COMPLEX else 1
+    DOWN: tl.constexpr = PARTS * BLOCK_M if BY_COLUMNS else BLOCK_M
+    ALONG: tl.constexpr = BLOCK_N if BY_COLUMNS else PARTS * BLOCK_N
+    rows = tl.arange(0, DOWN).to(tl.int64)[:, None]
+    cols = tl.arange(0, ALONG).to(tl.int64)[None, :]
+    if BY_COLUMNS:
+        i = row + rows // PARTS
+        a = tile.advance(a, row * a_m, COMPLEX)
+        row_offset = matvec.spread(rows, a_m, PARTS, UNIT)
+    else:
+        i = row + rows
+        row_offset = PARTS * tile.along(i, a_m, a_curve, CURVED)
+    p = tl.zeros((DOWN, ALONG), tile.compute_type(a.dtype))
+    q = p
+    width = tl.full((), ALONG, tl.int64)
+    step = tl.full((), BLOCK_N, tl.int64)
+    for block in tl.range(begin, end, loop_unroll_factor=UNROLL):
+        j = block * width + cols
+        left = block * step
+        right = left + BLOCK_N
+        # A mask narrows loads, so blocks that lie inside the band run without one.
+        inside = (left >= row + BLOCK_M - 1 - below) & (right - 1 <= row + above)
+        if inside & (right <= n) & (row + BLOCK_M <= m):
+            if BY_COLUMNS:
+                offset = row_offset + PARTS * tile.along(j, a_n, a_curve, CURVED)
+                p, q = matvec.add_columns(
+                    p, q, a, offset, None, x, j, None, x_inc, None, COMPLEX, POLICY
+                )
+            else:
+                p, q = matvec.add_rows(
+                    p, q, a, row_offset, x, j, None, None, a_n, x_inc,
+                    COMPLEX, CONJ_A, CONJ_X, UNIT, POLICY,
+                )  # fmt: skip
+        else:
+            apart = j - i
+            if not BY_COLUMNS:
+                apart = j // PARTS - i
+            keep = (apart >= -below) & (apart <= above) & (i < m)
+            if BY_COLUMNS:
+                keep &= j < n
+                offset = row_offset + PARTS * tile.along(j, a_n, a_curve, CURVED)
+                p, q = matvec.add_columns(
+                    p, q, a, offset, keep, x, j, j < n, x_inc, keep, COMPLEX, POLICY
+                )
+            else:
+                keep &= j < PARTS * n
+                p, q = matvec.add_rows(
+                    p, q, a, row_offset, x, j, j < PARTS * n, keep, a_n, x_inc,
+                    COMPLEX, CONJ_A, CONJ_X, UNIT, POLICY,
+                )  # fmt: skip
+    p = tl.sum(p, 1)
+    if COMPLEX:
+        q = tl.sum(q, 1)
+    else:
+        q = p
+    if BY_COLUMNS:
+        p, q = matvec.combine(p, q, COMPLEX, CONJ_A, CONJ_X)
+    return p, q
+
+
+@triton.jit
+def add_vector(re, im, x, offset, mask, COMPLEX: tl.constexpr, CONJ_X: tl.constexpr):
+    """(re, im) + op(x) for the elements of x at `offset`."""
+    if COMPLEX:
+        x_re, x_im = tile.load_pair(x, offset, mask)
+        if CONJ_X:
+            x_im = -x_im
+        return re + x_re, im + x_im
+    else:
+        re += tile.load(x, offset, mask)
+        return re, re
+
+
+@triton.jit
+def move_results(results, y, m, y_inc, COMPLEX: tl.constexpr, BLOCK_M: tl.constexpr):
+    """y := the results that all programs of a batch member have left, which lie as `store_partial`
+    leaves them: blocks of rows, re before im."""
+    STEP: tl.constexpr = max(2048, BLOCK_M)
+    PARTS: tl.constexpr = 2 if COMPLEX else 1
+    lanes = tl.arange(0, STEP).to(tl.int64)
+    for start in range(0, m, STEP):
+        i = start + lanes
+        offset = i // BLOCK_M * (PARTS * BLOCK_M) + i % BLOCK_M
+        re = tl.load(results + offset, mask=i < m, other=0, cache_modifier=".cg")
+        if COMPLEX:
+            im = tl.load(results + BLOCK_M + offset, mask=i < m, other=0, cache_modifier=".cg")
+            tile.store_pair(y, i * y_inc, re, im, i < m)
+        else:
+            tile.store(y, i * y_inc, re, i < m)
