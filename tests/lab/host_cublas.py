@@ -51,12 +51,12 @@ class HostCublas:
         if found := MIXED.get(name):
             return self._typed(TYPES[found[0]], found[1])
         letter, routine = name[6], name[7:].removesuffix("_v2")  # cublasDgemm_v2
+        if routine in ROUTINES and ROUTINES[routine].level == 2 and routine != "gemv":
+            types, arguments = MATRICES.get(routine, ("", ""))
+            if letter not in types:
+                raise AttributeError(name)
+            return self._matrix(TYPES[letter], routine, arguments.split())
         if letter in TYPES and routine in ROUTINES:
-            if ROUTINES[routine].level == 2 and routine != "gemv":
-                types, arguments = MATRICES.get(routine, ("", ""))
-                if letter not in types:
-                    raise AttributeError(name)
-                return self._matrix(TYPES[letter], routine, arguments.split())
             return self._typed(TYPES[letter], routine)
 
         def succeeds(*arguments):

@@ -166,13 +166,15 @@ def subtract_solved(
         begin = (tl.maximum(strip.to(tl.int64) * ROWS - reach, 0) // SIDE).to(tl.int32)
     ready = tl.full((), 0, tl.int32)
     for square in range(begin, strip * SQUARES):
-        j = squares.turn(square, strips * SQUARES, UPPER) * side + k
+        start = squares.turn(square, strips * SQUARES, UPPER) * side
+        j = start + k
+        whole = (first + ROWS <= n) & (start + SIDE <= n)
         keep = None
         if BANDED:
             keep = squares.distance(i[:, None], j[None, :], UPPER) <= reach
         col_offset = tile.along(j, a_n, a_curve, CURVED == "columns")
         a_re, a_im = load_strip(
-            a, row_offset, col_offset, i, j, n, first + ROWS <= n, keep, COMPLEX, CONJ_A, BY_ROWS
+            a, row_offset, col_offset, i, j, n, whole, keep, COMPLEX, CONJ_A, BY_ROWS
         )
         while ready <= square:
             ready = tl.atomic_add(solved, 0, sem="acquire")

@@ -17,6 +17,7 @@ from tileblas.core.check import math_axes
 from tileblas.core.dtypes import DTYPES, DType
 from tileblas.core.operand import Operand, c_strides
 from tileblas.core.spec import Spec
+from tileblas.core.storage import shape_of
 from tileblas.routines.binder import WIDEST
 from tileblas.routines.launch import Launch
 from tileblas.tuning.table import Table
@@ -24,15 +25,21 @@ from tileblas.tuning.table import Table
 #: Sizes by level, small and large, square and skewed, so that the model picks every tile; each
 #: with a row length that keeps 16-byte alignment and one that does not.
 _LONG = 1 << 20
-_SIZES: dict[int, tuple[tuple[int, ...], ...]] = {
-    1: ((100,), (1000,), *((1 << exponent,) for exponent in range(14, 30, 2))),
-    2: (
-        *((n, n) for n in (64, 256, 1000, 1024, 4096, 16384)),
+_ORDERS = (64, 256, 1000, 1024, 4096, 16384)
+_BANDS = ((1000, 5), (4096, 65), (_LONG, 9))  # order, and rows of the band's array
+_SIZES: dict[tuple[int, str], tuple[tuple[int, ...], ...]] = {
+    (1, ""): ((),),  # numbers have no size
+    (1, "n"): ((100,), (1000,), *((1 << exponent,) for exponent in range(14, 30, 2))),
+    (2, "n"): tuple((n,) for n in _ORDERS),
+    (2, "nb"): _BANDS,
+    (2, "mnb"): tuple((n, n, b) for n, b in _BANDS),
+    (2, "mn"): (
+        *((n, n) for n in _ORDERS),
         *((n, _LONG) for n in (8, 32, 128)),
         *((_LONG, n) for n in (8, 32)),
         (100_000, 300),
     ),
-    3: ((64, 64, 64), (512, 512, 512), (4096, 4096, 4096)),
+    (3, "mnk"): ((64, 64, 64), (512, 512, 512), (4096, 4096, 4096)),
 }
 #: (elements that rows are longer than they need be, alignment of addresses)
 _PLACES = {
@@ -57,16 +64,18 @@ def problems(spec: Spec, dtypes: tuple[str, ...] | None = None) -> Iterator[tupl
     """(problem, alignment) over dtypes, options, scalars, sizes and alignments."""
     for name in (name for name in spec.dtypes if name in (dtypes or spec.dtypes)):
         dtype = DTYPES[name]
-        letters = [_letters(option.letters, dtype) for option in spec.options]
+        letters = [_letters(option.letters, dtype) or (None,) for option in spec.options]
         kinds = [_SCALARS.get(scalar, _REAL_SCALAR) for scalar in spec.scalars]
         for chosen, scalars, dims, batch, (pad, alignment) in product(
             product(*letters),
             product(*kinds),
-            _SIZES[spec.level] if spec.dims else ((),),  # numbers have no size
+            _SIZES[spec.level, spec.dims],
             _BATCHES[spec.level],
             _PLACES[spec.level],
         ):
-            options = {o.name: letter for o, letter in zip(spec.options, chosen, strict=True)}
+            options = dict(zip(spec.option_names, chosen, strict=True))
+            if "kl" in options:  # as many diagonals below the main one as above it
+                options["kl"] = (dims[spec.dims.index("b")] - 1) // 2
             values = dict(zip(spec.scalars, scalars, strict=True))
             yield _problem(spec, dtype, options, values, dims, batch, pad), alignment
 
@@ -87,7 +96,7 @@ def _problem(
 ) -> Problem:
     sizes = dict(zip(spec.dims, dims, strict=True))
     operands = [
-        _operand(dtype, (*batch, *(sizes[axis] for axis in math_axes(arg, options))), pad)
+        _operand(dtype, (*batch, *shape_of(math_axes(arg, options), sizes)), pad)
         for arg in spec.arguments
     ]
     made = results(spec, operands, dims, batch, dtype)
