@@ -8,14 +8,31 @@ import math
 import sys
 import types
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import tileblas as tb
 from tileblas.arrays import layouts
-from tileblas.backends import cuda, dispatch, repeated
+from tileblas.backends import cpu_direct, cpu_elements, cuda, dispatch, repeated
 from tileblas.runtime import launch as runtime
 from tileblas.tuning.table import table
+
+# --import-mode=importlib puts no folder on sys.path.
+sys.path.append(str(Path(__file__).parent))
+
+
+@pytest.fixture(params=["BLAS", "NumPy"])
+def way(request, monkeypatch):
+    """The CPU, by SciPy's BLAS where it can be, or all by NumPy, in blocks that tests exceed."""
+    if request.param == "NumPy":
+        for name in ("product", "update"):
+            monkeypatch.setattr(cpu_direct, name, lambda *arguments: False)
+        for name, size in {"ROWS": 16, "COLUMNS": 24, "_LONG": 8, "_WALKED": 64}.items():
+            monkeypatch.setattr(cpu_elements, name, size)
+    with tb.backend("cpu"):
+        yield
 
 
 class Array:

@@ -149,6 +149,18 @@ def test_axpydot_writes_z_for_the_whole_batch():
         shapes("axpydot", w, v, u, np.ones((3, 1, 4)))
 
 
+@pytest.mark.parametrize("trans", ["N", "T", "C"])
+@pytest.mark.parametrize("name", ["tbmv", "tbsv"])
+def test_a_triangular_band_has_the_order_of_the_vector(name, trans):
+    spec, operands = given(name, np.ones((2, 5)), np.ones(5))
+    letters = {"uplo": "U", "trans": trans, "diag": "N"}
+    assert check_shapes(spec, operands, letters) == ((5, 2), ())
+    for columns in (3, 7):
+        _, operands = given(name, np.ones((2, columns)), np.ones(5))
+        with pytest.raises(BlasError, match=rf"\(2, {columns}\) with n = {columns}"):
+            check_shapes(spec, operands, letters)
+
+
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [("rotm", "complex64"), ("rotmg", "float16"), ("rotg", "float16"), ("dsdot", "float64")],

@@ -21,6 +21,7 @@ from tileblas.lab.results import (
 )
 from tileblas.lab.rivals import Bound, RivalError, Scipy
 from tileblas.lab.timing import STANDARD
+from tileblas.routines.registry import ROUTINES
 
 DOT = Case("dot", (3000,), "float64")
 AXPY = Case("axpy", (3000,), "complex64")
@@ -172,6 +173,11 @@ def test_a_matrix_times_a_vector_is_held_to_the_roof_of_reading(given_roofs):
     scal = Case("scal", (3000,), "float64")
     assert least_seconds(MATVEC, given_roofs) == work(MATVEC)[1] / given_roofs.read()
     assert least_seconds(scal, given_roofs) == work(scal)[1] / given_roofs.update()
+    for name, letters in (("symv", "L"), ("trsv", "LNN"), ("ger", ""), ("syr", "L")):
+        dims = (300,) * len(ROUTINES[name].dims)
+        case = Case(name, dims, "float64", letters, "col")
+        roof = given_roofs.update() if ROUTINES[name].updates else given_roofs.read()
+        assert least_seconds(case, given_roofs) == work(case)[1] / roof
     for name in ("swap", "axpydot"):  # which returns a number, but writes a vector too
         case = Case(name, (3000,), "float64")
         assert least_seconds(case, given_roofs) == work(case)[1] / given_roofs.update()
@@ -345,6 +351,29 @@ def test_every_routine_on_vectors_is_measured(case, host_bench):
     lacking = case.dtype in ("float16", "bfloat16") or case.routine in ("iamin", "dsdot", "sdsdot")
     assert bool(row.rival) != lacking
     assert lacking or row.rival_accuracy.good
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case("trsv", (60,), "float64", "LTN", "row"),
+        Case("gbmv", (60, 50, 6), "complex64", "T", "col"),
+        Case("hpr2", (60,), "complex128", "U"),
+        Case("skewsymv", (60,), "float32", "L", "col"),
+        Case("gemvt", (60, 50), "float64", "T", "col"),
+    ],
+    ids=str,
+)
+def test_routines_on_matrices_are_measured(case, host_bench):
+    with tileblas.backend("cpu"):
+        row = measure(case, host_bench, STANDARD)
+    assert row.good
+    assert row.unit == "GB/s"
+    assert row.roof_share == pytest.approx(least_seconds(case, host_bench.roofs) / 1e-3)
+    assert bool(row.rival) == (case.routine != "skewsymv")
+    assert row.rival_accuracy is None or row.rival_accuracy.good
+    values = record(row)
+    assert (values["layout"], values["trans"]) == (case.layout, case.trans)
 
 
 def test_the_rival_column_tells_of_a_stand_in(host_bench, monkeypatch):

@@ -1,8 +1,8 @@
-"""Sizes as they are written, and the named lists."""
+"""Sizes and letters as they are written, and the named lists."""
 
 import pytest
 
-from tileblas.lab.cases import Case, format_size, parse_sizes
+from tileblas.lab.cases import Case, fits, format_size, layouts, lettered, parse_sizes
 from tileblas.lab.lists import LISTS, listed
 from tileblas.routines.registry import ROUTINES
 
@@ -43,8 +43,8 @@ def test_lists_fit_the_specs(name):
         spec = ROUTINES[case.routine]
         assert len(case.dims) == len(spec.dims)
         assert case.dtype in spec.dtypes
-        assert len(case.trans) == sum(1 for arg in spec.arguments if arg.trans)
-        assert case.layout in (("col", "row") if case.trans else ("",))
+        assert fits(case.trans, case.routine) == bool(lettered(case.routine))
+        assert case.layout in layouts(case.routine)
 
 
 def test_every_routine_is_in_the_default_list():
@@ -61,6 +61,60 @@ def test_the_list_of_level_1_has_the_sizes_of_the_record():
         assert [case.dims for case in listed("level1", [name])] == few * 4
     for name, sizes in (("dot", recorded), ("dotc", recorded), ("rotm", few)):
         assert [case.dims for case in listed("level1", [name])] == sizes * 2
+
+
+@pytest.mark.parametrize("name", ["level2", "default"])
+def test_a_case_is_found_again_by_what_is_printed_of_it(name):
+    for case in listed(name):
+        routine, size, dtype, *form = str(case).split()
+        letters = form[-1] if case.trans else None
+        layout = form[0] if case.layout else None
+        assert listed(name, [routine], size, [dtype], letters, layout) == [case]
+
+
+@pytest.mark.parametrize(
+    ("case", "options"),
+    [
+        (Case("dot", (9,), "float32"), {}),
+        (Case("gemm", (9, 9, 9), "float32", "NT", "row"), {"trans_a": "N", "trans_b": "T"}),
+        (Case("symv", (9,), "float32", "L", "col"), {"uplo": "L"}),
+        (Case("tpsv", (9,), "float32", "UCN"), {"uplo": "U", "trans": "C", "diag": "N"}),
+        (Case("gbmv", (9, 8, 4), "float32", "T", "col"), {"trans": "T", "kl": 1, "m": None}),
+        (Case("gbmv", (9, 8, 5), "float32", "N", "col"), {"trans": "N", "kl": 2, "m": None}),
+    ],
+    ids=str,
+)
+def test_letters_are_options_in_the_order_of_the_spec(case, options):
+    assert case.options == options
+    assert list(case.options) == list(options)
+
+
+def test_a_case_has_a_letter_for_each_option():
+    with pytest.raises(ValueError, match="zip"):
+        _ = Case("trmv", (9,), "float32", "L", "col").options
+
+
+def test_the_list_of_level_2_has_all_of_it_at_the_sizes_of_the_record():
+    cases = listed("level2")
+    level_2 = {name for name, spec in ROUTINES.items() if spec.level == 2}
+    assert {case.routine for case in cases} == level_2 - {"gemv"}
+    orders = [256, 1024, 4096, 8192, 16384]
+    for name, letters in (("symv", "L"), ("ger", ""), ("trmv", "LNN"), ("trsv", "LNN")):
+        found = [c.dims[0] for c in cases if (c.routine, c.dtype) == (name, "float64")]
+        assert set(found) == set(orders)
+        assert all(
+            Case(name, (n,) * len(ROUTINES[name].dims), "float32", letters, "col") in cases
+            for n in orders
+        )
+    for name in ("hemv", "geru", "her", "trsv"):
+        found = {c.dims[0] for c in cases if (c.routine, c.dtype) == (name, "complex128")}
+        assert found == {256, 1024, 4096, 8192}  # a matrix of 16384 has 4 GiB
+    for name in ("gbmv", "sbmv", "tbmv"):
+        found = {c.dims for c in cases if (c.routine, c.dtype) == (name, "float32")}
+        assert {dims[-2:] for dims in found} == {(1_000_000, 9), (100_000, 65), (8192, 257)}
+    assert Case("ger", (4096, 4096), "bfloat16", "", "col") in cases
+    assert Case("trsv", (4096,), "float64", "UTN", "col") in cases
+    assert set(listed("baseline", ["trsv", "her"])) <= set(cases)
 
 
 def test_the_list_for_acceptance_holds_what_is_promised():
@@ -115,6 +169,27 @@ def test_transposes_do_not_touch_routines_on_vectors():
     assert {(case.routine, case.trans) for case in cases} == {("dot", ""), ("gemm", "TT")}
 
 
+def test_letters_go_to_the_routines_that_take_them():
+    def forms(letters):
+        cases = listed("level2", ["symv", "gbmv", "gemvt", "trsv", "ger"], trans=letters)
+        return {
+            name: {c.trans for c in cases if c.routine == name}
+            for name in ("symv", "gbmv", "gemvt", "trsv", "ger")
+        }
+
+    kept = forms(None)
+    assert forms("U") == {**kept, "symv": {"U"}}
+    assert forms("n") == {**kept, "gbmv": {"N"}}
+    assert forms("C") == {**kept, "gbmv": {"C"}, "gemvt": {"C"}}
+    assert forms("utu,LCN") == {**kept, "trsv": {"UTU", "LCN"}}
+
+
+def test_one_size_is_that_of_a_whole_matrix_and_two_are_a_band():
+    assert {c.dims for c in listed("level2", ["sbmv"], "64x5")} == {(64, 5)}
+    assert {c.dims for c in listed("level2", ["gbmv"], "60x64x5,7")} == {(60, 64, 5), (7, 7, 7)}
+    assert {c.dims for c in listed("level2", ["ger", "symv"], "100")} == {(100, 100), (100,)}
+
+
 def test_transposes_go_to_the_routines_with_as_many_operands():
     cases = listed("accept", ["gemv", "gemm"], trans="C,NC")
     assert {(case.routine, case.trans) for case in cases} == {("gemv", "C"), ("gemm", "NC")}
@@ -129,6 +204,8 @@ def test_transposes_go_to_the_routines_with_as_many_operands():
         {"name": "demo", "routines": ["axpy"]},
         {"name": "demo", "trans": "NNN"},
         {"name": "demo", "trans": "NX"},
+        {"name": "level2", "routines": ["symv"], "trans": "N"},
+        {"name": "level2", "routines": ["trsv", "symv"], "trans": "LLN"},
         {"name": "demo", "layouts": "diagonal"},
     ],
 )

@@ -6,13 +6,18 @@ import pytest
 
 from tileblas.lab import calls
 from tileblas.lab.bench import device_bench, run
-from tileblas.lab.cases import Case
+from tileblas.lab.cases import Case, layouts
 from tileblas.lab.digits import load_images, principal_components
 from tileblas.lab.timing import Repeats
+from tileblas.routines.registry import ROUTINES
 
 pytestmark = pytest.mark.gpu
 
 DTYPES = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+#: Of cuBLAS.
+LACK_COMPLEX = ("sbmv", "spmv", "spr", "spr2")
+#: Sizes of level 2 by their names.
+SIZES = {"n": (333,), "nb": (3333, 9), "mnb": (999, 1001, 6), "mn": (130, 70)}
 CASES = [
     *(
         Case(name, (100_003,), dtype)
@@ -30,6 +35,31 @@ CASES = [
         for dtype in DTYPES
         for trans, layout in (("N", "col"), ("T", "col"), ("C", "col"), ("T", "row"), ("C", "row"))
         for dims in ((130, 70), (3, 40_000))
+    ),
+    *(
+        Case(name, SIZES[ROUTINES[name].dims], dtype, letters, layouts(name)[0])
+        for names, forms in (
+            (("symv", "hemv", "sbmv", "hbmv", "spmv", "hpmv"), ("U", "L")),
+            (("syr", "her", "spr", "hpr", "syr2", "her2", "spr2", "hpr2"), ("U", "L")),
+            (("trmv", "trsv", "tbmv", "tbsv", "tpmv", "tpsv"), ("LNN", "UTN", "LCU", "UNU")),
+            (("gbmv",), ("N", "T", "C")),
+            (("ger", "geru", "gerc"), ("",)),
+            (("gemvt",), ("T", "C")),
+        )
+        for name in names
+        for letters in forms
+        for dtype in ROUTINES[name].dtypes
+        if not (name in LACK_COMPLEX and dtype.startswith("complex"))
+    ),
+    *(
+        Case(name, dims, dtype, letters, "row")
+        for name, dims, letters in (
+            ("symv", (333,), "L"),
+            ("trsv", (333,), "LNN"),
+            ("syr2", (333,), "U"),
+            ("ger", (130, 70), ""),
+        )
+        for dtype in ("float32", "float64")
     ),
     *(
         Case("gemm", (130, 70, 200), dtype, trans, layout)
@@ -72,6 +102,11 @@ def test_what_cublas_lacks_is_measured_alone(bench):
         Case("dsdot", (100_003,), "float32"),
         Case("sdsdot", (100_003,), "float32"),
         *(Case(name, (100_003,), "float16") for name in ("asum", "iamax", "copy", "rot", "rotm")),
+        *(Case(name, (333,), "float64", "L", "col") for name in ("skewsymv", "skewsyr2")),
+        *(Case(name, (333,), "complex64", "L") for name in ("spmv", "spr", "spr2")),
+        Case("sbmv", (333, 5), "complex128", "U", "col"),
+        Case("hemv", (333,), "complex64", "U", "row"),
+        Case("gbmv", (333, 333, 7), "float32", "N", "row"),
     ]
     rows = list(run(cases, bench, Repeats(passes=1, fewest=2, most=2)))
     wrong = [f"{row.case}: {row.problem or row.accuracy}" for row in rows if not row.good]

@@ -1,7 +1,6 @@
 """The rivals compute what we do: SciPy for real, cuBLAS by a stand-in on host memory."""
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -123,30 +122,6 @@ def test_a_ger_that_blas_lacks_says_what_stands_in_for_it(cublas):
             "gemv, then gemm of one column of the transpose"
         )
     assert notes(cublas, "ger", (9, 14), "float16", "", "col") == stand_in
-
-
-def changes_in_place(case):
-    spec = ROUTINES[case.routine]
-    return spec.updates or spec.structure == "triangular"
-
-
-@pytest.mark.parametrize(
-    "case",
-    [
-        replace(case, dims={1: (50,), 2: (50, 9)}[len(case.dims)])
-        for case in LEVEL_2
-        if case.layout != "row" and changes_in_place(case) and "skew" not in case.routine
-        if not lacks(case, SCIPY_TYPES.get(case.routine, "SDCZ"))
-    ],
-    ids=str,
-)
-def test_matrices_again_and_again_leave_numbers_of_their_size(case):
-    """Calls as many as a race makes of ours and of a rival."""
-    problem = Problem(case, HostPlace())
-    bound = rivals.Scipy().bind(case, problem.operands)
-    for _ in range(1500):
-        returned = bound.call()
-    assert 0.3 < np.abs(returned).mean() < 1e5
 
 
 def test_scipy_writes_where_the_output_lies():

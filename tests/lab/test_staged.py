@@ -33,6 +33,9 @@ CASES = (
     Case("rotm", (2000,), "float64"),
     Case("axpydot", (2000,), "float32"),
     Case("gemv", (60, 50), "float64", "N", "col"),
+    Case("gbmv", (60, 60, 4), "float64", "T", "col"),
+    Case("trsv", (60,), "complex64", "LCN", "col"),
+    Case("hpr", (60,), "complex64", "L"),
     Case("gemm", (64, 63, 62), "float32", "TN", "row"),
 )
 

@@ -73,6 +73,30 @@ def test_triangles_have_a_diagonal_of_modulus_1_and_little_else(case):
     assert (np.count_nonzero(others) > 0) == (case.sizes.get("b") != 1)
 
 
+@pytest.mark.parametrize("power", [1500, -1500])
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case(routine, dims, dtype, letters, layout)
+        for routine, dims, layout in (
+            *(("trmv", (300,), layout) for layout in ("col", "row")),
+            *(("tbmv", (300, b), "col") for b in (2, 9)),
+            ("tpmv", (300,), ""),
+        )
+        for letters in ("LNN", "UTU")
+        for dtype in ("float64", "complex128")
+    ],
+    ids=str,
+)
+def test_products_and_solves_again_and_again_leave_numbers_of_their_size(case, power):
+    """As many as a race makes of ours and of a rival."""
+    n = case.sizes["n"]
+    a = stored.dense(ROUTINES[case.routine], triangle(case, 1), (n, n), case.options).values
+    x = host_normal((n,), case.dtype, 2)
+    size = np.abs(np.linalg.matrix_power(a, power) @ x).mean()
+    assert 0.3 < size < 1e5
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_places_in_memory_are_those_of_the_order(order):
     place = HostPlace()

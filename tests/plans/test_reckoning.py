@@ -13,6 +13,7 @@ from tileblas.core import check, processor
 from tileblas.core.canon import canonical, results
 from tileblas.core.dtypes import DTYPES
 from tileblas.core.operand import HOST, c_strides
+from tileblas.core.trivial import without_product
 from tileblas.routines.registry import ROUTINES
 from tileblas.tuning import reckoning
 from tileblas.tuning.reckoning import Reckoning, Work, rates, reckon
@@ -103,7 +104,10 @@ def problem(name, *shapes, dtype="float32", **numbers):
     """A Problem on C-ordered host arrays of these shapes, which are not allocated."""
     spec = ROUTINES[name]
     like = ingest(np.empty(1, dtype))
-    operands = [like._replace(shape=shape, strides=c_strides(shape)) for shape in shapes]
+    operands = [
+        shape and like._replace(shape=shape, strides=c_strides(shape))
+        for shape in (*shapes, *(None for _ in spec.arguments[len(shapes) :]))
+    ]
     defaults = {"alpha": 2, "beta": 0} | numbers
     scalars = {s: parse(spec, s, defaults[s], DTYPES[dtype], HOST) for s in spec.scalars}
     letters = {option.name: option.default for option in spec.options}
@@ -138,6 +142,35 @@ def test_an_output_is_sent_where_it_is_read(asked, beta, count):
 def test_a_result_is_not_sent(asked, name, count):
     select.reckoning(*problem(name, (100,), (100,)))
     assert asked[0].sent == [400] * count
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "sent", "received"),
+    [
+        ("sbmv", [(5, 100), (100,)], [500, 100], 100),
+        ("tbsv", [(5, 100), (100,)], [500, 100], 100),
+        ("spmv", [(5050,), (100,)], [5050, 100], 100),
+        ("spr", [(100,), (5050,)], [100, 5050], 5050),
+        ("spr", [(100,), None], [100], 5050),
+    ],
+)
+def test_bands_and_packed_triangles_are_sent_as_they_are_stored(
+    asked, name, shapes, sent, received
+):
+    select.reckoning(*problem(name, *shapes))
+    assert sorted(asked[0].sent) == sorted(4 * n for n in sent)
+    assert asked[0].received == 4 * received
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes"),
+    [("symv", [(9, 9), (9,)]), ("sbmv", [(3, 9), (9,)]), ("spmv", [(45,), (9,)])],
+)
+def test_a_product_that_is_dropped_sends_nothing(asked, name, shapes):
+    spec, dropped = problem(name, *shapes, alpha=0)
+    select.reckoning(spec, without_product(dropped))
+    assert sum(asked[0].sent) == asked[0].flops == 0
+    assert asked[0].received == 9 * 4
 
 
 def test_a_large_output_is_reckoned_in_the_panels_that_staging_cuts(asked):

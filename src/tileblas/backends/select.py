@@ -12,7 +12,8 @@ from tileblas.core.call import Problem, View
 from tileblas.core.dtypes import DType
 from tileblas.core.operand import HOST
 from tileblas.core.processor import cores
-from tileblas.core.spec import Spec
+from tileblas.core.spec import BAND, PACKED, Spec
+from tileblas.core.storage import packed_length
 from tileblas.runtime import fork
 from tileblas.tuning.reckoning import Reckoning, Work, reckon
 from tileblas.tuning.table import FALLBACK, table
@@ -30,16 +31,19 @@ def backend_of(spec: Spec, chosen: str, device: int, problem: Problem) -> str:
 
 def reckoning(spec: Spec, problem: Problem) -> Reckoning:
     """Predicted seconds of a call on host arrays, on the CPU and staged to a GPU; print it."""
+    from tileblas.routines.registry import ROUTINES
     from tileblas.runtime.pinned import MOST_THREADS
 
+    posed = ROUTINES[problem.routine]  # a gemv of nothing where alpha = 0 drops the product
     members, dtype = prod(problem.batch), problem.dtype
-    reads_output = spec.operands[spec.output].is_read and problem.scalar("beta")[0] != "zero"
+    reads_output = spec.operands[spec.output].is_read and not problem.fresh
+    reads_output = reads_output and problem.scalar("beta")[0] != "zero"
     read = {arg.name for arg in spec.operands if arg.is_read}
     if not reads_output:
         read.discard(spec.output_name)
     written = {spec.operands[index].name for index in spec.outputs}
     received = sum(
-        prod(view.shape) * members * view.dtype.itemsize
+        _elements(spec, view, problem) * members * view.dtype.itemsize
         for view in problem.views
         if view.slot in written
     )
@@ -47,9 +51,9 @@ def reckoning(spec: Spec, problem: Problem) -> Reckoning:
         routine=spec.family,
         level=spec.level,
         dtype=dtype,
-        flops=spec.flop_count(problem.dims, dtype) * members,
-        moved=spec.byte_count(problem.dims, dtype, reads_output) * members,
-        sent=[_sent(view, problem.batch) for view in problem.views if view.slot in read],
+        flops=posed.flop_count(problem.dims, dtype) * members,
+        moved=posed.byte_count(problem.dims, dtype, reads_output) * members,
+        sent=[_sent(spec, view, problem) for view in problem.views if view.slot in read],
         received=received,
         panels=staging.panel_count(received),
         rate=_product_rate(dtype),
@@ -57,10 +61,22 @@ def reckoning(spec: Spec, problem: Problem) -> Reckoning:
     return reckon(work, cores(), min(cores(), MOST_THREADS))
 
 
-def _sent(view: View, batch: tuple[int, ...]) -> int:
+def _sent(spec: Spec, view: View, problem: Problem) -> int:
     """Bytes of an operand that is sent: a batch axis that is broadcast counts once."""
-    members = prod(n for n, step in zip(batch, view.batch, strict=True) if step)
-    return prod(view.shape) * members * view.dtype.itemsize
+    members = prod(n for n, step in zip(problem.batch, view.batch, strict=True) if step)
+    return _elements(spec, view, problem) * members * view.dtype.itemsize
+
+
+def _elements(spec: Spec, view: View, problem: Problem) -> int:
+    """Elements of the array of one member, of a band about: its diagonals, all of one length."""
+    storage, known = spec.operand(view.slot).storage, problem.structure
+    if known is None:  # a gemv of nothing in place of a product with a band or a packed matrix
+        return prod(view.shape)
+    if storage == PACKED:
+        return packed_length(view.shape[0])
+    if storage == BAND:
+        return (known.below + known.above + 1) * min(view.shape)
+    return prod(view.shape)
 
 
 @cache

@@ -12,14 +12,14 @@ def solve_kernel(
     inner, a_b0, a_b1, x_b0, x_b1, strips, members, one,
     COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, NEGATE: tl.constexpr, UNIT_DIAG: tl.constexpr,
     UPPER: tl.constexpr, CURVED: tl.constexpr, BANDED: tl.constexpr, BY_ROWS: tl.constexpr,
-    BATCHED: tl.constexpr, ROWS: tl.constexpr, SIDE: tl.constexpr,
+    BATCHED: tl.constexpr, ROWS: tl.constexpr, SIDE: tl.constexpr, EVERY: tl.constexpr,
 ):  # fmt: skip
     """x := (+-) A^-1 x for each batch member, A triangular; a program has a strip of ROWS rows.
 
     Strips, and the squares of SIDE rows in them, are solved one after the other: downwards, or of
     an UPPER triangle upwards. A program takes the next strip when it begins, so that what it waits
     for is always under way. It subtracts A x over the columns that come before its own, as their x
-    is solved, then solves its squares, and announces each of them in `arrived`.
+    is solved, then solves its squares, and announces EVERY so many of them in `arrived`.
     The squares, divided by their diagonal elements, lie in `partial`. Elements more than `reach`
     from the diagonal are not there if BANDED. The axis that A is CURVED along, if it is packed, is
     that of "rows" or "columns".
@@ -49,8 +49,6 @@ def solve_kernel(
         a, x, solved, row_offset, i, first, n, reach, a_n, a_curve, x_inc, strip, strips,
         COMPLEX, CONJ_A, NEGATE, UPPER, CURVED, BANDED, BY_ROWS, ROWS, SIDE,
     )  # fmt: skip
-    squares.store_vector(x, i * x_inc, re, im, i < n, COMPLEX)
-    tl.debug_barrier()
 
     k = tl.arange(0, SIDE)
     for square in range(0, SQUARES):
@@ -68,13 +66,23 @@ def solve_kernel(
         a_re, a_im = load_strip(
             a, row_offset, col_offset, i, j, n, first + ROWS <= n, keep, COMPLEX, CONJ_A, BY_ROWS
         )
-        b_re, b_im = squares.load_vector(x, j * x_inc, j < n, COMPLEX, "")
+        here = (start - first).to(tl.int32) + k
+        b_re = tl.gather(re, here, 0)
+        b_im = b_re
+        if COMPLEX:
+            b_im = tl.gather(im, here, 0)
         d_re, d_im = squares.load_diagonal(
             a, j, j < n, a_m, a_n, a_curve, COMPLEX, CONJ_A, UNIT_DIAG, CURVED
         )
-        x_re, x_im = squares.substitute(
-            partial + square * SQUARE, one, b_re, b_im, UPPER, COMPLEX, SIDE
-        )
+        # A loop of one round, over which Triton does not carry the layout of the tile: without it
+        # every step would be done twice, once with a number in one thread, once as the tile has it.
+        x_re, x_im = b_re, b_im
+        rounds = one
+        while rounds > 0:
+            x_re, x_im = squares.substitute(
+                partial + square * SQUARE, one, x_re, x_im, UPPER, COMPLEX, SIDE
+            )
+            rounds -= 1
         if not UNIT_DIAG:
             x_re, x_im = squares.divide(x_re, x_im, d_re, d_im, COMPLEX)
         # Shuffles cost more in a branch, so the usual way is not in one.
@@ -91,9 +99,9 @@ def solve_kernel(
         re -= tl.sum(p_re, 1)
         if COMPLEX:
             im -= tl.sum(p_im, 1)
-        squares.store_vector(x, i * x_inc, re, im, later & (i < n), COMPLEX)
-        tl.debug_barrier()
-        tl.atomic_xchg(solved, strip * SQUARES + square + 1, sem="release")
+        if (square + 1) % EVERY == 0:
+            tl.debug_barrier()
+            tl.atomic_xchg(solved, strip * SQUARES + square + 1, sem="release")
     if strip == strips - 1:
         tl.store(solved, 0)  # all others have waited for the last time
 
