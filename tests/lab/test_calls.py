@@ -39,7 +39,15 @@ def test_a_burst_is_many_calls():
     assert len(done) == calls.BURST
 
 
-@each_case
+@pytest.mark.parametrize(
+    "case",
+    [
+        *calls.CASES,
+        Case("symv", (64,), "float64", "L", "col"),
+        Case("gbmv", (60, 60, 4), "float64", "T", "col"),
+    ],
+    ids=str,
+)
 def test_every_contestant_is_right(case):
     problem = Problem(case, HostPlace())
     found = calls.contestants(problem, "cpu")

@@ -34,7 +34,7 @@ from tileblas.routines.registry import ROUTINES
 
 def products(routine: str, dtype: str, name: str) -> Iterator[Case]:
     """Cases of one routine y := alpha A x + beta y, or of gemvt, which is two of them."""
-    yield from netlib(routine, dtype, {"interpret": 12, "reduced": 160}.get(name))
+    yield from netlib(routine, dtype, {"interpret": 8, "reduced": 160}.get(name))
     if routine == "gbmv":  # netlib's regression test
         yield matrix_case(routine, dtype, (0, 5), "T", "col+1", (1,), 1, -0.7, bands=(0, 0))
     if name == "netlib":

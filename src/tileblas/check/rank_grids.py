@@ -31,7 +31,7 @@ from tileblas.routines.registry import ROUTINES
 
 def updates(routine: str, dtype: str, name: str) -> Iterator[Case]:
     """Cases of one routine A := alpha x y^T + A, of one or two such products."""
-    yield from netlib(routine, dtype, {"interpret": 12, "reduced": 120}.get(name))
+    yield from netlib(routine, dtype, {"interpret": 8, "reduced": 120}.get(name))
     if name == "netlib":
         return
     sections = (

@@ -30,7 +30,7 @@ _GROWING_ORDERS = (9, 40, 100)
 
 def products(routine: str, dtype: str, name: str) -> Iterator[Case]:
     """Cases of one routine x := op(A) x."""
-    yield from netlib(routine, dtype, {"interpret": 12, "reduced": 110}.get(name))
+    yield from netlib(routine, dtype, {"interpret": 9, "reduced": 110}.get(name))
     if name == "netlib":
         return
     sections = (
@@ -48,7 +48,7 @@ def products(routine: str, dtype: str, name: str) -> Iterator[Case]:
 
 def solves(routine: str, dtype: str, name: str) -> Iterator[Case]:
     """Cases of one routine x := op(A)^-1 x. A diagonal is far from 0 if not made otherwise."""
-    count = {"interpret": 10, "reduced": 110}.get(name)
+    count = {"interpret": 9, "reduced": 110}.get(name)
     yield from netlib(routine, dtype, count, diagonal="shifted")
     if name == "netlib":
         return

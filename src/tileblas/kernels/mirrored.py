@@ -11,27 +11,31 @@ def mirrored_kernel(
     a, x, w, y, z, partial, arrived, alpha, alpha_im, beta, beta_im,
     m, n, reach, a_m, a_n, a_curve, x_inc, w_inc, y_inc, z_inc,
     inner, a_b0, a_b1, x_b0, x_b1, w_b0, w_b1, y_b0, y_b1, z_b0, z_b1,
-    down, across, near, tiles,
+    down, across, near, strips,
     KIND: tl.constexpr, LOWER: tl.constexpr, BANDED: tl.constexpr,
     COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_X: tl.constexpr, CONJ_W: tl.constexpr,
     NEGATE: tl.constexpr, CONJ_SCALARS: tl.constexpr,
     ALPHA_KIND: tl.constexpr, BETA_KIND: tl.constexpr,
     BATCHED: tl.constexpr, CURVED: tl.constexpr, UNIT: tl.constexpr, POLICY: tl.constexpr,
-    BLOCK: tl.constexpr,
+    BLOCK: tl.constexpr, TILES: tl.constexpr,
 ):  # fmt: skip
-    """y := (+-) alpha A op(x) + beta y, z := (+-) alpha op(A) op(w) + beta z, one tile a program.
+    """y := (+-) alpha A op(x) + beta y, z := (+-) alpha op(A) op(w) + beta z, for each batch member.
 
     op(A) is A^T, or A^H for the KINDs "adjoint" and "hermitian". Of the kinds "symmetric",
     "hermitian" and "skew" A is one triangle, x is w and y is z: tiles beside the diagonal serve
-    both their rows and, mirrored, their columns. A tile's two products go to the workspace, and the
-    last program to serve a block of y or z adds up what all have left for it, in a fixed order.
-    Blocks of rows number `down`, those of columns `across`; a band has only those tiles whose
-    numbers differ by less than `near`.
+    both their rows and, mirrored, their columns.
+    A program takes a strip of up to TILES tiles of a block of rows. It leaves one sum for these and
+    one for each block of columns in the workspace, and the last program to serve a block of y or z
+    adds up what all have left for it, in a fixed order.
+    There are `down` blocks of rows and `across` of columns; the tiles of a band are those whose
+    numbers differ by less than `near`; `strips` is the most that a block of rows has.
     """
     TRIANGLE: tl.constexpr = KIND == "symmetric" or KIND == "hermitian" or KIND == "skew"
-    batch, index = tile.position(tl.program_id(0), tiles, BATCHED, True)
-    row, col = find_tile(index, down, across, near, TRIANGLE, LOWER, BANDED)
-    if (row >= down) | (col >= across):
+    PARTS: tl.constexpr = 2 if COMPLEX else 1
+    group, strip = tile.position(tl.program_id(0), strips, True, True)
+    batch, row = tile.position(group, down, BATCHED, True)
+    first, last = strip_of(row, strip, across, near, TILES, TRIANGLE)
+    if first >= last:
         return
     a = tile.batch_base(a, batch, inner, a_b0, a_b1, COMPLEX)
     x = tile.batch_base(x, batch, inner, x_b0, x_b1, COMPLEX)
@@ -49,93 +53,123 @@ def mirrored_kernel(
     alpha = tile.orient(alpha, NEGATE, CONJ_SCALARS)
     beta = tile.orient(beta, False, CONJ_SCALARS)
 
-    re, im, t_re, t_im = multiply_tile(
-        a, x, w, row, col, m, k, reach, a_m, a_n, a_curve, x_inc, w_inc,
-        KIND, LOWER, BANDED, COMPLEX, CONJ_A, CONJ_X, CONJ_W, CURVED, UNIT, POLICY, BLOCK,
-    )  # fmt: skip
-
-    WIDTH: tl.constexpr = 2 * BLOCK if COMPLEX else BLOCK
+    # What is left for a block of y or z lies together: of its strips first, then of other rows.
+    WIDTH: tl.constexpr = PARTS * BLOCK
     if TRIANGLE:
-        # Block b of y gets what the tiles (b, ...) and (..., b) leave, by the number of the other.
-        slots = tl.minimum(2 * near - 1, down)
-        partial += batch.to(tl.int64) * down * slots * WIDTH
+        slots = (strips + tl.minimum(near, down)).to(tl.int64)
+        partial += batch * down * slots * WIDTH
         arrived += batch * down
-        row_first, row_count = neighbours(row, near, down)
-        col_first, col_count = neighbours(col, near, down)
-        row_sums = partial + row.to(tl.int64) * slots * WIDTH
-        col_sums = partial + col.to(tl.int64) * slots * WIDTH
-        row_counter = arrived + row
-        col_counter = arrived + col
-        if row == col:
-            re, im = add_pair(re, im, t_re, t_im, COMPLEX)
+        columns = partial
     else:
-        partial += batch.to(tl.int64) * 2 * down * across * WIDTH
+        slots = strips.to(tl.int64)
+        partial += batch * (down * slots + across * down) * WIDTH
         arrived += batch * (down + across)
-        row_first, row_count = 0, across
-        col_first, col_count = 0, down
-        row_sums = partial + row.to(tl.int64) * across * WIDTH
-        col_sums = partial + (down * across + col * down).to(tl.int64) * WIDTH
-        row_counter = arrived + row
-        col_counter = arrived + down + col
-    matvec.store_partial(row_sums, col - row_first, re, im, COMPLEX)
-    both = True
-    if TRIANGLE:
-        both = row != col
-    if both:
-        matvec.store_partial(col_sums, row - col_first, t_re, t_im, COMPLEX)
-    if tile.arrives_last(row_counter, row_count):
-        finish(
-            y, row, y_inc, m, k, alpha, beta, row_sums, row_count, row_counter,
-            COMPLEX, ALPHA_KIND, BETA_KIND, BLOCK,
+        columns = partial + down * slots * WIDTH
+
+    UPPER: tl.constexpr = TRIANGLE and not LOWER
+    i = place(row, down, UPPER).to(tl.int64) * BLOCK
+    i += tl.arange(0, BLOCK).to(tl.int64)[:, None]
+    i_end = tl.where(k > 0, m, 0)
+    # Vectors come before tiles: see `matvec.add_columns`.
+    w_re = tile.load(w, PARTS * i * w_inc, i < i_end)
+    w_im = w_re
+    if COMPLEX:
+        w_im = tile.load(w, PARTS * i * w_inc + 1, i < i_end)
+    re = tl.zeros((BLOCK, PARTS * BLOCK), COMPUTE)
+    im = re
+    own_re = tl.zeros((BLOCK,), COMPUTE)
+    own_im = own_re
+    for col in range(first, last):
+        re, im, t_re, t_im = multiply_tile(
+            re, im, a, x, i, w_re, w_im, row, place(col, across, UPPER), down, m, k, reach,
+            a_m, a_n, a_curve, x_inc,
+            KIND, LOWER, BANDED, COMPLEX, CONJ_A, CONJ_X, CONJ_W, CURVED, UNIT, POLICY, BLOCK,
         )  # fmt: skip
-    if both:  # noqa: SIM102 - a compile-time condition where A is no triangle
-        if tile.arrives_last(col_counter, col_count):
+        if TRIANGLE:
+            if row == col:
+                own_re = t_re
+                own_im = t_im
+            else:
+                slot = col * slots + strips_of(col, near, TILES) + row - col - 1
+                matvec.store_partial(columns + slot * WIDTH, 0, t_re, t_im, COMPLEX)
+        else:
+            slot = col * down.to(tl.int64) + row
+            matvec.store_partial(columns + slot * WIDTH, 0, t_re, t_im, COMPLEX)
+    re = tl.sum(re, 1)
+    if COMPLEX:
+        im = tl.sum(im, 1)
+    else:
+        im = re
+    if TRIANGLE:  # a tile on the diagonal serves the same rows twice
+        re += own_re
+        im += own_im
+    matvec.store_partial(partial + row * slots * WIDTH, strip, re, im, COMPLEX)
+
+    lane = tl.arange(0, 2 * TILES)
+    served = first + lane - 1
+    active = (lane > 0) & (served < last)
+    if TRIANGLE:
+        active &= served != row
+        expected = strips_of(served, near, TILES) + tl.minimum(near - 1, down - 1 - served)
+        row_expected = strips_of(row, near, TILES) + tl.minimum(near - 1, down - 1 - row)
+        counter = arrived + tl.where(lane == 0, row, served)
+    else:
+        expected = tl.zeros_like(lane) + down
+        row_expected = (across + TILES - 1) // TILES
+        counter = arrived + tl.where(lane == 0, row, down + served)
+    expected = tl.where(lane == 0, row_expected, expected)
+    tl.debug_barrier()  # all threads have stored their sums before the arrivals are announced
+    before = tl.atomic_add(counter, 1, mask=active | (lane == 0), sem="acq_rel")
+    is_last = ((active | (lane == 0)) & (before == expected - 1)).to(tl.int32)
+    if tl.max(is_last, 0) > 0:
+        if tl.sum(tl.where(lane == 0, is_last, 0), 0) > 0:
             finish(
-                z, col, z_inc, n, k, alpha, beta, col_sums, col_count, col_counter,
+                y, place(row, down, UPPER), y_inc, m, k, alpha, beta,
+                partial + row * slots * WIDTH, row_expected, arrived + row,
                 COMPLEX, ALPHA_KIND, BETA_KIND, BLOCK,
             )  # fmt: skip
+        for index in range(1, last - first + 1):
+            if tl.sum(tl.where(lane == index, is_last, 0), 0) > 0:
+                col = first + index - 1
+                count = tl.sum(tl.where(lane == index, expected, 0), 0)
+                if TRIANGLE:
+                    sums = partial + col * slots * WIDTH
+                    finish(
+                        z, place(col, across, UPPER), z_inc, n, k, alpha, beta, sums, count,
+                        arrived + col, COMPLEX, ALPHA_KIND, BETA_KIND, BLOCK,
+                    )  # fmt: skip
+                else:
+                    sums = columns + col * down.to(tl.int64) * WIDTH
+                    finish(
+                        z, col, z_inc, n, k, alpha, beta, sums, count,
+                        arrived + down + col, COMPLEX, ALPHA_KIND, BETA_KIND, BLOCK,
+                    )  # fmt: skip
 
 
 @triton.jit
-def find_tile(
-    index, down, across, near,
-    TRIANGLE: tl.constexpr, LOWER: tl.constexpr, BANDED: tl.constexpr,
-):  # fmt: skip
-    """(row, column) of a tile by its number, in blocks; beyond the last one where there is none."""
-    if not TRIANGLE:
-        return index // across, index % across
+def place(block, blocks, UPPER: tl.constexpr):
+    """Where a block lies: those of an upper triangle are numbered from the last one on."""
+    if UPPER:
+        return blocks - 1 - block
     else:
-        if BANDED:
-            low = index // near
-            high = low + index % near
-        else:
-            # Rows r and down - 1 - r of a triangle have down + 1 tiles together.
-            pair = index // (down + 1)
-            place = index % (down + 1)
-            first = place <= pair
-            high = tl.where(first, pair, down - 1 - pair)
-            low = tl.where(first, place, place - pair - 1)
-        if LOWER:
-            return high, low
-        else:
-            return low, high
+        return block
 
 
 @triton.jit
-def neighbours(block, near, blocks):
-    """The first of the blocks that share a tile with `block`, and how many there are."""
-    first = tl.maximum(block - near + 1, 0)
-    return first, tl.minimum(block + near, blocks) - first
-
-
-@triton.jit
-def add_pair(re, im, t_re, t_im, COMPLEX: tl.constexpr):
-    """The two products of a tile on the diagonal, which serve the same rows, as one."""
-    if COMPLEX:
-        return re + t_re, im + t_im
+def strip_of(row, strip, across, near, TILES: tl.constexpr, TRIANGLE: tl.constexpr):
+    """The tiles [first, last) of a strip: of a triangle's row up to that on the diagonal."""
+    if TRIANGLE:
+        first = tl.maximum(row - near + 1, 0) + strip * TILES
+        return first, tl.minimum(first + TILES, row + 1)
     else:
-        value = re + t_re
-        return value, value
+        first = strip * TILES
+        return first, tl.minimum(first + TILES, across)
+
+
+@triton.jit
+def strips_of(row, near, TILES: tl.constexpr):
+    """How many strips a triangle's row has."""
+    return (tl.minimum(row + 1, near) + TILES - 1) // TILES
 
 
 @triton.jit
@@ -145,7 +179,7 @@ def finish(
 ):  # fmt: skip
     """y := alpha (the sum of what `count` programs have left) + beta y for one block of y."""
     re, im = matvec.sum_partials(sums, count, COMPLEX, BLOCK)
-    start = block.to(tl.int64) * BLOCK
+    start = block * tl.full((), BLOCK, tl.int64)
     y = tile.advance(y, start * y_inc, COMPLEX)
     matvec.update_rows(y, y_inc, m - start, k, alpha, beta, re, im, COMPLEX, ALPHA_KIND, BETA_KIND)
     tl.store(counter, 0)
@@ -153,26 +187,22 @@ def finish(
 
 @triton.jit
 def multiply_tile(
-    a, x, w, row, col, m, n, reach, a_m, a_n, a_curve, x_inc, w_inc,
+    p, q, a, x, i, w_re, w_im, row, col, down, m, n, reach, a_m, a_n, a_curve, x_inc,
     KIND: tl.constexpr, LOWER: tl.constexpr, BANDED: tl.constexpr,
     COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_X: tl.constexpr, CONJ_W: tl.constexpr,
     CURVED: tl.constexpr, UNIT: tl.constexpr, POLICY: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """A x for the rows of a tile and op(A) w for its columns: (re, im) of both.
+    """(p, q) + A x elementwise for the rows i of a tile, and op(A) w for its columns.
 
-    The tile is read as reals, of complex elements both parts in turn.
+    `col` is the tile's place; `row` the number of its rows. It is read as reals, of complex
+    elements both parts in turn.
     """
     PARTS: tl.constexpr = 2 if COMPLEX else 1
     TRIANGLE: tl.constexpr = KIND == "symmetric" or KIND == "hermitian" or KIND == "skew"
-    i = row.to(tl.int64) * BLOCK + tl.arange(0, BLOCK).to(tl.int64)[:, None]
-    part = col.to(tl.int64) * (PARTS * BLOCK) + tl.arange(0, PARTS * BLOCK).to(tl.int64)[None, :]
+    right = (col + 1) * tl.full((), BLOCK, tl.int64)
+    part = PARTS * (right - BLOCK) + tl.arange(0, PARTS * BLOCK).to(tl.int64)[None, :]
     j = part // PARTS
     offset = PARTS * tile.along(i, a_m, a_curve, CURVED) + matvec.spread(part, a_n, PARTS, UNIT)
-    # Vectors come before the tile: see `matvec.add_columns`.
-    w_re = tile.load(w, PARTS * i * w_inc, i < tl.where(n > 0, m, 0))
-    w_im = w_re
-    if COMPLEX:
-        w_im = tile.load(w, PARTS * i * w_inc + 1, i < tl.where(n > 0, m, 0))
     x_same = tile.load(x, matvec.spread(part, x_inc, PARTS, tile.is_unit(x_inc)), j < n)
     x_other = x_same
     if COMPLEX:
@@ -180,15 +210,16 @@ def multiply_tile(
         x_other = tl.reshape(tl.join(x_im, x_re), x_same.shape)
         x_same, x_other = matvec.signed(x_same, x_other, part % 2 == 1, CONJ_A, CONJ_X)
 
-    corner = (row + 1).to(tl.int64) * BLOCK, (col + 1).to(tl.int64) * BLOCK
-    inside = (corner[0] <= m) & (corner[1] <= n)
+    # A mask narrows loads, so tiles of which all elements are there are read without one.
+    row_place = place(row, down, TRIANGLE and not LOWER)
+    inside = ((row_place + 1).to(tl.int64) * BLOCK <= m) & (right <= n)
     if TRIANGLE:
-        inside &= row != col
+        inside &= row_place != col
     if BANDED:
-        inside &= tl.abs(row - col).to(tl.int64) * BLOCK + BLOCK - 1 <= reach
+        inside &= (tl.abs(row_place - col) + 1).to(tl.int64) * BLOCK - 1 <= reach
     if inside:
         value = tile.load(a, offset, None, POLICY)
-        p, q, s, t = products(value, x_same, x_other, w_re, w_im, None, None, COMPLEX)
+        p, q, s, t = add_products(p, q, value, x_same, x_other, w_re, w_im, None, None, COMPLEX)
     else:
         keep = (i < m) & (j < n)
         if BANDED:
@@ -206,7 +237,7 @@ def multiply_tile(
         value = tile.load(a, offset, keep, POLICY)
         if COMPLEX and KIND == "hermitian":
             value = tl.where((i == j) & (part % 2 == 1), 0, value)
-        p, q, s, t = products(value, x_same, x_other, w_re, w_im, keep, beside, COMPLEX)
+        p, q, s, t = add_products(p, q, value, x_same, x_other, w_re, w_im, keep, beside, COMPLEX)
     CONJ_T: tl.constexpr = (KIND == "hermitian" or KIND == "adjoint") != CONJ_A
     s, t = matvec.combine(s, t, COMPLEX, CONJ_T, CONJ_W)
     if KIND == "skew":
@@ -216,16 +247,16 @@ def multiply_tile(
 
 
 @triton.jit
-def products(value, x_same, x_other, w_re, w_im, keep, beside, COMPLEX: tl.constexpr):
-    """Sums of a tile's products with x along its rows and with w down its columns.
+def add_products(p, q, value, x_same, x_other, w_re, w_im, keep, beside, COMPLEX: tl.constexpr):
+    """(p, q) + a tile's products with x elementwise, and the sums of those with w down its columns.
 
     Only elements that are to be kept count for the rows, only those beside the diagonal of a
     triangle for the columns, all where None.
     """
-    p = tl.sum(matvec.kept(value * x_same, keep), 1)
+    p += matvec.kept(value * x_same, keep)
     s = tl.sum(matvec.kept(value * w_re, beside), 0)
     if COMPLEX:
-        q = tl.sum(matvec.kept(value * x_other, keep), 1)
+        q += matvec.kept(value * x_other, keep)
         t = tl.sum(matvec.kept(value * w_im, beside), 0)
     else:
         q = p

@@ -3,7 +3,7 @@
 import triton
 import triton.language as tl
 
-from tileblas.kernels import matvec, mirrored, tile
+from tileblas.kernels import matvec, tile
 
 
 @triton.jit
@@ -25,7 +25,7 @@ def rank_kernel(
     """
     TRIANGLE: tl.constexpr = KIND != "general"
     batch, index = tile.position(tl.program_id(0), tiles, BATCHED, True)
-    row, col = mirrored.find_tile(index, down, across, 0, TRIANGLE and not FRESH, LOWER, False)
+    row, col = find_tile(index, down, across, TRIANGLE and not FRESH, LOWER)
     COMPUTE: tl.constexpr = tile.compute_type(a.dtype)
     alpha = tile.load_scalar(alpha, alpha_im, COMPUTE, ALPHA_KIND)
     idle = tile.is_zero(alpha)
@@ -105,6 +105,24 @@ def update_edge(
     if COMPLEX and KIND == "hermitian":
         value = tl.where((i == j) & (part % 2 == 1), 0, value)
     tile.store(a, offset, value, keep)
+
+
+@triton.jit
+def find_tile(index, down, across, TRIANGLE: tl.constexpr, LOWER: tl.constexpr):
+    """(row, column) of a tile by its number, in blocks, among those of a matrix or a triangle."""
+    if TRIANGLE:
+        # Rows r and down - 1 - r of a triangle have down + 1 tiles together.
+        pair = index // (down + 1)
+        number = index % (down + 1)
+        first = number <= pair
+        high = tl.where(first, pair, down - 1 - pair)
+        low = tl.where(first, number, number - pair - 1)
+        if LOWER:
+            return high, low
+        else:
+            return low, high
+    else:
+        return index // across, index % across
 
 
 @triton.jit

@@ -38,8 +38,9 @@ class Accuracy:
 
     The error of a dot is relative to sum |x||y|, which cancellation does not shrink, that of a
     norm, and of a sum in higher precision, to the result; that of an array is the Frobenius norm
-    over the sample, relative to the reference's. What must be exact has an error of 0 or 1. Of
-    several outputs, the worst counts.
+    over the sample, relative to the reference's, and that of a solution the residuals', relative to
+    the right-hand side's. What must be exact has an error of 0 or 1. Of several outputs, the worst
+    counts.
     """
 
     error: float

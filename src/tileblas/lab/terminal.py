@@ -193,8 +193,8 @@ _CALLS_EXPLAINED = (
 _EXPLAINED = (
     "of roof: the least time that the measured bandwidth and rate allow, over the median; above "
     "100 % where operands stay in a cache. error: against a higher-precision reference, relative "
-    "to sum |x||y| for dot, Frobenius norm otherwise (products: on sampled rows). ratio: how many "
-    "times faster than the rival, the median over rounds that ran both."
+    "to sum |x||y| for dot, Frobenius norm otherwise (products: on sampled rows; solves: of their "
+    "residuals). ratio: how many times faster than the rival, the median over rounds that ran both."
 )
 _SLOWER = f"<: below {EQUAL:g}x; more counts as equal."
 _SHORT = "*: one call takes over 50 ms, so fewer repetitions in one pass."

@@ -295,7 +295,7 @@ def _plan_mirrored(
     table: Table,
     alignment: int,
 ) -> tuple[Launch, ...]:
-    """A tile a program; each leaves sums for two blocks of the outputs, which the last one adds up.
+    """Programs take strips of tiles and leave sums for blocks of the outputs; the last adds them up.
 
     Tiles lie by rows: a matrix that does not is multiplied as its transpose.
     """
@@ -317,11 +317,8 @@ def _plan_mirrored(
     reach = max(known.below, known.above)
     near = min((reach + side - 1) // side + 1, down)
     banded = triangle and reach < n - 1
-    if banded:
-        tiles = down * near
-    else:
-        tiles = down * (down + 1) // 2 if triangle else down * across
-    slots = min(2 * near - 1, down) if triangle else 2 * across
+    strips = ceil_div(near if triangle else across, config["TILES"])
+    slots = strips + (min(near, down) if triangle else across)
     blocks = down if triangle else down + across
     moved = m * n * prod(problem.batch) * a.dtype.itemsize
     passes_by = table.streams(moved) and not is_repeated(a)
@@ -344,7 +341,7 @@ def _plan_mirrored(
         binder.batch_strides("a", a)
         for name, view in vectors:
             binder.batch_strides(name, view, wide=False)
-        for name, value in (("down", down), ("across", across), ("near", near), ("tiles", tiles)):
+        for name, value in (("down", down), ("across", across), ("near", near), ("strips", strips)):
             binder.count(name, value)
         binder.constant("KIND", known.kind)
         binder.constant("LOWER", known.lower)
@@ -365,11 +362,11 @@ def _plan_mirrored(
             binder.constant(knob, value)
         return binder.launch(
             "mirrored.mirrored_kernel",
-            count * tiles,
+            count * down * strips,
             config,
             alignment,
             partial_bytes=count * down * slots * side * sum_bytes(problem),
             counters=count * blocks,
         )
 
-    return over_batch(problem, tiles, make)
+    return over_batch(problem, down * strips, make)
