@@ -23,10 +23,11 @@ from stored_matrices import (
 )
 
 import tileblas as tb
+from tileblas.backends import blas_pointers
 from tileblas.backends.dispatch import describe, ingest_all
 from tileblas.core.operand import CONJ, NEG
 
-pytestmark = pytest.mark.usefixtures("way")
+each_way = pytest.mark.usefixtures("way")
 
 
 def widest(name):
@@ -41,6 +42,7 @@ def vectors_of(name, x):
     return [x, np.zeros_like(x)] if name in PRODUCTS else [x]
 
 
+@each_way
 @each(PRODUCTS + TRIANGULAR)
 def test_nan_in_a_vector_reaches_what_it_multiplies(name, dtype):
     """No element that is not there is multiplied, be it by 0."""
@@ -54,6 +56,7 @@ def test_nan_in_a_vector_reaches_what_it_multiplies(name, dtype):
         np.testing.assert_array_equal(np.isnan(found), a.meaning[:, at] != 0)
 
 
+@each_way
 @each(PRODUCTS + TRIANGULAR)
 def test_nan_in_a_matrix_is_not_hidden_by_zeros(name, dtype):
     for (n, at), layout in itertools.product(((5, 2), (65, 64), (130, 65)), LAYOUTS):
@@ -64,6 +67,7 @@ def test_nan_in_a_matrix_is_not_hidden_by_zeros(name, dtype):
         np.testing.assert_array_equal(np.isnan(found), np.isnan(a.meaning).any(1))
 
 
+@each_way
 @each(SOLVES)
 def test_nan_in_a_vector_reaches_what_depends_on_it(name, dtype):
     for n, uplo in itertools.product((5, 70, 200), "UL"):
@@ -75,6 +79,7 @@ def test_nan_in_a_vector_reaches_what_depends_on_it(name, dtype):
         np.testing.assert_array_equal(found[~np.isnan(found)], 0)
 
 
+@each_way
 @each([*PRODUCTS, *UPDATES, "gemvt"])
 def test_a_scalar_that_is_nan_makes_all_nan(name, dtype):
     n, spec = 70, SPECS[name]
@@ -94,15 +99,68 @@ def test_a_scalar_that_is_nan_makes_all_nan(name, dtype):
         assert np.isnan(found).all()
 
 
+# ---- which numbers come to BLAS -----------------------------------------------------------------
+
+#: What SciPy's BLAS has no routine for, or may not divide in.
+OURS = {*SOLVES, "skewsymv", "skewsyr2", "gemvt"}
+
+
+@pytest.fixture
+def called(monkeypatch):
+    """The names of the routines of BLAS that are called."""
+    names = []
+    call_it = blas_pointers.level2
+
+    def record(name, *arguments):
+        names.append(name)
+        call_it(name, *arguments)
+
+    monkeypatch.setattr(blas_pointers, "level2", record)
+    with tb.backend("cpu"):
+        yield names
+
+
+@each([name for name in SPECS if name not in OURS])
+def test_blas_has_what_it_can_take(name, dtype, called):
+    """All but half types and complex symmetric matrices, whichever way a dense matrix lies."""
+    spec = SPECS[name]
+    for layout in "CF":
+        arrays = operands(name, dtype, np.random.default_rng(6))
+        index = next(i for i, arg in enumerate(spec.arguments) if arg.name in ("a", "ap"))
+        if spec.arguments[index].axes != "bn" or layout == "F":
+            arrays[index] = np.asarray(arrays[index], order=layout)
+            call(name, arrays, alpha=2, beta=3)
+    is_complex = np.dtype(dtype).kind == "c"
+    has = dtype != "float16" and not (spec.structure == "symmetric" and is_complex)
+    assert bool(called) == has
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_no_blas_sees_what_another_would_leave_out(dtype, called):
+    a, x = np.ones((3, 3), dtype), np.array([1, 0, 2], dtype)
+    tb.trmv(a, x.copy())
+    nan = np.array([1, NAN, 2], dtype)
+    for update in (tb.ger, tb.syr2) if dtype == "float64" else (tb.gerc, tb.her2):
+        update(x, nan, a)
+        update(nan, x, a)
+        update(x, x, a, alpha=NAN)
+    product = tb.symv if dtype == "float64" else tb.hemv
+    product(a, x, alpha=NAN)
+    product(a, x, x.copy(), beta=np.dtype(dtype).type(NAN))
+    assert not called
+
+
 # ---- empty operands, batches, lazy bits ---------------------------------------------------------
 
 
+@each_way
 @each(SPECS)
 def test_nothing_comes_of_nothing(name, dtype):
     arrays = operands(name, dtype, np.random.default_rng(1), n=0)
     assert all(result.size == 0 for result in call(name, arrays))
 
 
+@each_way
 @pytest.mark.parametrize("trans", "NTC")
 def test_a_band_without_columns_leaves_beta_y(trans):
     a, x, y = np.ones((3, 0 if trans == "N" else 4)), np.ones(0), np.ones(4)
@@ -111,6 +169,7 @@ def test_a_band_without_columns_leaves_beta_y(trans):
     np.testing.assert_array_equal(y, 2)
 
 
+@each_way
 @pytest.mark.parametrize("name", SPECS)
 def test_batches_are_calls_of_their_own(name):
     spec, rng = SPECS[name], np.random.default_rng(2)
@@ -128,6 +187,7 @@ def test_batches_are_calls_of_their_own(name):
             np.testing.assert_allclose(result[index], other, rtol=1e-9)
 
 
+@each_way
 @pytest.mark.parametrize("name", SPECS)
 def test_lazy_bits_of_every_operand(name):
     """A lazily conjugated or negated operand counts as what it stands for, an output too."""
@@ -170,6 +230,7 @@ def resolved(array, flag):
 # ---- copies -------------------------------------------------------------------------------------
 
 
+@each_way
 @pytest.mark.parametrize("name", SPECS)
 def test_matrices_with_a_unit_stride_are_never_copied(name):
     arrays = operands(name, widest(name), np.random.default_rng(4))
@@ -177,6 +238,7 @@ def test_matrices_with_a_unit_stride_are_never_copied(name):
         call(name, arrays)
 
 
+@each_way
 @pytest.mark.parametrize("name", [name for name in SPECS if "nn" in SPECS[name].operands[0].axes])
 def test_a_copy_of_a_matrix_can_be_forbidden(name):
     a, *vectors = operands(name, widest(name), np.random.default_rng(5))
@@ -186,6 +248,7 @@ def test_a_copy_of_a_matrix_can_be_forbidden(name):
     np.testing.assert_array_equal(vectors[-1], before)
 
 
+@each_way
 def test_half_types_are_copied_in_updates():
     x, a = np.ones(3, np.float16), np.ones((3, 3), np.float16)
     with tb.options(copies="forbid"), pytest.raises(tb.BlasError, match="half"):

@@ -95,6 +95,16 @@ def added(name, alpha, vectors):
     }[kind]
 
 
+def test_bfloat16_is_rounded_once():
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    rng = np.random.default_rng(4)
+    x, y, a = (draw(rng, "float32", *shape).astype(bfloat16) for shape in ((5,), (70,), (5, 70)))
+    wide = [v.astype(np.float32) for v in (x, y, a)]
+    wanted = np.multiply.outer(0.5 * wide[0], wide[1]) + wide[2]  # exact, but for one rounding
+    tb.ger(x, y, a, alpha=0.5)
+    np.testing.assert_array_equal(a, wanted.astype(bfloat16))
+
+
 @each(UPDATES)
 def test_alpha_0_adds_nothing(name, dtype):
     """A stays as it is, its Hermitian diagonal too, and a new A is 0; no vector is read."""

@@ -41,7 +41,7 @@ def parameters(case):
     """Shape, letters, increments and scalars of a case, each with its name."""
     vectors = [plan for plan in case.plans if plan.name[0] != "a"]
     shapes = tuple(plan.shape for plan in case.plans if len(plan.shape) > 1)
-    sizes = (*shapes, *(plan.shape for plan in vectors))
+    sizes = (*shapes, frozenset(plan.shape for plan in vectors))  # whatever the transpose
     steps = [-p.layout.step if p.layout.reverse else p.layout.step for p in vectors]
     named = [(plan.name, step) for plan, step in zip(vectors, steps, strict=True)]
     return [sizes, *case.options, *named, *case.scalars]

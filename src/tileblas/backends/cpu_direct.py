@@ -1,8 +1,9 @@
 """Level 2 by SciPy's BLAS, where it has the routine and takes the operands as they lie.
 
-Only products and updates: OpenBLAS solves by reciprocals. Some BLAS leave out what a 0 of a vector
-multiplies, be it NaN: a product with a triangle comes here if its vector has no 0, and an update if
-its numbers are finite. So must scalars be, of which OpenBLAS takes a complex (0, NaN) for 0.
+Only products and updates: no BLAS need divide in solves, and complex ones of OpenBLAS do not. Some
+BLAS leave out what a 0 of a vector multiplies, be it NaN: a product with a triangle comes here if
+its vector has no 0, and an update if its numbers are finite. So must scalars be, since OpenBLAS may
+take a complex (0, NaN) for 0.
 """
 
 from __future__ import annotations

@@ -174,7 +174,7 @@ def _of_block(values: np.ndarray, there: np.ndarray | None, x: np.ndarray) -> np
 def solve(problem: Problem, addresses: Sequence[int]) -> None:
     """x := A^-1 x, A a triangle: by substitution, in place.
 
-    SciPy's BLAS multiplies by reciprocals, which are infinite for subnormal diagonals.
+    A BLAS may multiply by reciprocals, which are infinite for subnormal diagonals.
     """
     (view,) = problem.inputs
     assert problem.structure is not None

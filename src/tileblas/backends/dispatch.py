@@ -212,6 +212,7 @@ def _prepare(
     device = check.check_devices(spec, operands)
     dims, batch = check.check_shapes(spec, operands, letters)
     check.check_lazy_bits(spec, operands)
+    check.check_unit_diagonal(spec, operands, letters)
     check.check_output(spec, operands, scalars)
     made = results(spec, operands, dims, batch, dtype)
     problem = canonical(spec, operands, made, dims, batch, letters, scalars, math)

@@ -106,6 +106,16 @@ def check_lazy_bits(spec: Spec, operands: Sequence[Operand | None]) -> None:
             fail(spec, arg.name, "is a lazily conjugated or negated view; resolve it first")
 
 
+def check_unit_diagonal(
+    spec: Spec, operands: Sequence[Operand | None], options: Mapping[str, Any]
+) -> None:
+    """No triangle with a unit diagonal is lazily negated: its ones would keep their sign."""
+    if options.get("diag") == "U":
+        arg, operand = spec.arguments[0], operands[0]
+        if operand is not None and operand.flags & NEG:
+            fail(spec, arg.name, "is a lazily negated view of diagonal 1; resolve it first")
+
+
 def check_shapes(
     spec: Spec, operands: Sequence[Operand | None], options: Mapping[str, Any]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:

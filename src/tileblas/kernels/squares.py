@@ -34,8 +34,8 @@ def substitute(
     subtracted from all rows below. That makes a third of the time that one by one would take, since
     to hand a number to all threads takes six times as long as to multiply it.
     """
-    k = turn(tl.arange(0, SIDE), SIDE, UPPER)
-    down = k * one
+    k = turn(tl.arange(0, SIDE), SIDE, UPPER) * one
+    columns = square + k
     for group in tl.static_range(0, SIDE, 4):
         z0, y0 = pick(b_re, b_im, turn(group, SIDE, UPPER), COMPLEX)
         z1, y1 = pick(b_re, b_im, turn(group + 1, SIDE, UPPER), COMPLEX)
@@ -47,10 +47,10 @@ def substitute(
         z2, y2 = less(z2, y2, square, (group + 1) * SIDE + group + 2, z1, y1, COMPLEX, SIDE)
         z3, y3 = less(z3, y3, square, (group + 1) * SIDE + group + 3, z1, y1, COMPLEX, SIDE)
         z3, y3 = less(z3, y3, square, (group + 2) * SIDE + group + 3, z2, y2, COMPLEX, SIDE)
-        re, im = less(b_re, b_im, square, group * SIDE + down, z0, y0, COMPLEX, SIDE)
-        re, im = less(re, im, square, (group + 1) * SIDE + down, z1, y1, COMPLEX, SIDE)
-        re, im = less(re, im, square, (group + 2) * SIDE + down, z2, y2, COMPLEX, SIDE)
-        re, im = less(re, im, square, (group + 3) * SIDE + down, z3, y3, COMPLEX, SIDE)
+        re, im = less(b_re, b_im, columns, group * SIDE, z0, y0, COMPLEX, SIDE)
+        re, im = less(re, im, columns, (group + 1) * SIDE, z1, y1, COMPLEX, SIDE)
+        re, im = less(re, im, columns, (group + 2) * SIDE, z2, y2, COMPLEX, SIDE)
+        re, im = less(re, im, columns, (group + 3) * SIDE, z3, y3, COMPLEX, SIDE)
         b_re = tl.where(k > group + 3, re, b_re)
         b_re = tl.where(k == group + 1, z1, b_re)
         b_re = tl.where(k == group + 2, z2, b_re)
@@ -76,11 +76,11 @@ def pick(re, im, index, COMPLEX: tl.constexpr):
 
 
 @triton.jit
-def less(re, im, square, offset, z_re, z_im, COMPLEX: tl.constexpr, SIDE: tl.constexpr):
-    """(re, im) - l z for the elements l of a square at `offset`."""
-    l_re = tl.load(square + offset)
+def less(re, im, place, offset, z_re, z_im, COMPLEX: tl.constexpr, SIDE: tl.constexpr):
+    """(re, im) - l z for the elements l of a square, `offset` beyond a place in it."""
+    l_re = tl.load(place + offset)
     if COMPLEX:
-        l_im = tl.load(square + SIDE * SIDE + offset)
+        l_im = tl.load(place + SIDE * SIDE + offset)
         return re - l_re * z_re + l_im * z_im, im - l_re * z_im - l_im * z_re
     else:
         value = re - l_re * z_re
