@@ -33,7 +33,7 @@ from tileblas.check.evaluation import (
     widen,
     without_axes,
 )
-from tileblas.check.stored import Dense, cells, dense, matrix_of, order, taken
+from tileblas.check.stored import Dense, cells, dense, matrix_of, order_of, taken
 from tileblas.core.spec import Spec
 from tileblas.routines.registry import ROUTINES
 
@@ -72,7 +72,7 @@ def _full(spec: Spec, given: dict[str, Any], **vectors) -> Dense:
     options = {name: given[name] for name in spec.option_names if name in given}
     stored = given[arg.name]
     known = {name: x.shape for name, x in vectors.items() if x is not None}
-    size = order(spec, {arg.name: stored.shape, **known}, options)
+    size = order_of(spec, {arg.name: stored.shape, **known}, options)
     return dense(spec, widen(stored), size, options)
 
 
@@ -152,35 +152,49 @@ def _stored(spec: Spec, out: Reference, given: dict[str, Any], is_new: bool) -> 
 def solution(routine: str, compute: str, x, **given) -> Solution:
     """x in op(A) x = b, where x holds b before."""
     a, b = _full(ROUTINES[routine], given, x=x), widen(x)
-    upper = (given.get("uplo", "U") == "U") == (given.get("trans", "N") == "N")
-    return Solution(*a, b, *_substituted(a, b, upper, compute))
+    n, upper = b.shape[-1], (given.get("uplo", "U") == "U") == (given.get("trans", "N") == "N")
+    largest = float(np.finfo(compute).max) / 4
+    with np.errstate(all="ignore"):
+        order = range(n)[::-1] if upper else range(n)
+        found = _substituted(a.values, b, order)
+        sizes = abs1(b) + (abs1(a.values) * abs1(found)[..., None, :]).sum(axis=-1)
+        kind = np.full(b.shape, FINITE)
+        if not (np.maximum(sizes, abs1(found)) <= largest).all():
+            found, kind = _classified(a, b, order, largest)
+    return Solution(*a, b, found, kind)
 
 
-def _substituted(
-    full: Dense, b: np.ndarray, upper: bool, compute: str
+def _substituted(a: np.ndarray, b: np.ndarray, order: range) -> np.ndarray:
+    """x by substitution in float64, element by element; right where all of them are finite."""
+    x = np.zeros(b.shape, np.result_type(a, b))
+    for i in order:
+        x[..., i] = (b[..., i] - (a[..., i, :] * x).sum(axis=-1)) / a[..., i, i]
+    return x
+
+
+def _classified(
+    full: Dense, b: np.ndarray, order: range, largest: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """x and the kind of each element, by substitution in float64, row by row.
+    """The same with the kind of each element, where only what is there multiplies.
 
     Once one overflows, or is divided by a complex infinity, those that depend on it may be
     anything.
     """
-    a, n, is_complex = full.values, b.shape[-1], np.iscomplexobj(full.values)
+    a, is_complex = full.values, np.iscomplexobj(full.values)
     x, kind = np.zeros(b.shape, np.result_type(a, b)), np.zeros(b.shape, int)
-    largest = float(np.finfo(compute).max) / 4
-    with np.errstate(all="ignore"):
-        for i in reversed(range(n)) if upper else range(n):
-            others = full.there[i] & (np.arange(n) != i)
-            row, known, divisor = a[..., i, others], x[..., others], a[..., i, i]
-            terms = np.where(kind[..., others] == ANY, np.nan, row * known)
-            rest = b[..., i] - terms.sum(axis=-1)
-            x[..., i] = rest / divisor
-            sizes = np.where(np.isfinite(row) & np.isfinite(known), abs1(terms), 0)
-            doubtful = (kind[..., others] == ANY).any(axis=-1)
-            doubtful |= ~(abs1(finite(b[..., i])) + sizes.sum(axis=-1) <= largest)
-            is_plain = np.isfinite(rest) & np.isfinite(divisor) & (divisor != 0)
-            doubtful |= is_plain & ~(abs1(x[..., i]) <= largest)
-            doubtful |= is_complex & ~np.isfinite(divisor)
-            kind[..., i] = np.where(doubtful, ANY, _kind(x[..., i], is_complex))
+    for i in order:
+        others = full.there[i] & (np.arange(len(order)) != i)
+        row, known, divisor = a[..., i, others], x[..., others], a[..., i, i]
+        terms = np.where(kind[..., others] == ANY, np.nan, row * known)
+        rest = b[..., i] - terms.sum(axis=-1)
+        x[..., i] = rest / divisor
+        sizes = np.where(np.isfinite(row) & np.isfinite(known), abs1(terms), 0)
+        doubtful = (kind[..., others] == ANY).any(axis=-1)
+        doubtful |= ~(abs1(finite(b[..., i])) + sizes.sum(axis=-1) <= largest)
+        is_plain = np.isfinite(rest) & np.isfinite(divisor) & (divisor != 0)
+        doubtful |= is_plain & ~(abs1(x[..., i]) <= largest)
+        doubtful |= is_complex & ~np.isfinite(divisor)
+        kind[..., i] = np.where(doubtful, ANY, _kind(x[..., i], is_complex))
     return x, kind
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from tileblas.check.cases import Case, Plan
 from tileblas.check.data import filled
 from tileblas.check.guards import Region
-from tileblas.check.stored import Cells, cells, dense, matrix_of, order
+from tileblas.check.stored import Cells, cells, dense, matrix_of, order_of
 from tileblas.core.dtypes import DTYPES, numpy_dtype
 from tileblas.routines.registry import ROUTINES
 
@@ -65,5 +65,5 @@ def region(case: Case, plan: Plan) -> Region | None:
 
 def _cells(case: Case, plan: Plan) -> Cells:
     spec, options = ROUTINES[case.routine], dict(case.options)
-    size = order(spec, {plan.name: plan.shape for plan in case.plans}, options)
+    size = order_of(spec, {plan.name: plan.shape for plan in case.plans}, options)
     return cells(spec, plan.shape, size, options)

@@ -34,7 +34,7 @@ def matrix_of(spec: Spec) -> Arg | None:
     return next(arg for arg in spec.operands if arg.name in ("a", "ap"))
 
 
-def order(spec: Spec, shapes: Mapping[str, tuple[int, ...]], options: Mapping[str, Any]):
+def order_of(spec: Spec, shapes: Mapping[str, tuple[int, ...]], options: Mapping[str, Any]):
     """(rows, columns) of A as stored, from the shapes of the operands."""
     arg = matrix_of(spec)
     assert arg is not None

@@ -3,26 +3,27 @@
 import triton
 import triton.language as tl
 
-from tileblas.kernels import squares, tile
+from tileblas.kernels import messages, squares, tile
 
 
 @triton.jit
 def solve_kernel(
-    a, x, partial, arrived, n, reach, a_m, a_n, a_curve, x_inc,
+    a, x, partial, arrived, words, n, reach, a_m, a_n, a_curve, x_inc,
     inner, a_b0, a_b1, x_b0, x_b1, strips, members, one,
     COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, NEGATE: tl.constexpr, UNIT_DIAG: tl.constexpr,
     UPPER: tl.constexpr, CURVED: tl.constexpr, BANDED: tl.constexpr, BY_ROWS: tl.constexpr,
-    BATCHED: tl.constexpr, ROWS: tl.constexpr, SIDE: tl.constexpr, EVERY: tl.constexpr,
+    BATCHED: tl.constexpr, ROWS: tl.constexpr, SIDE: tl.constexpr, AHEAD: tl.constexpr,
 ):  # fmt: skip
     """x := (+-) A^-1 x for each batch member, A triangular; a program has a strip of ROWS rows.
 
     Strips, and the squares of SIDE rows in them, are solved one after the other: downwards, or of
-    an UPPER triangle upwards. A program takes the next strip when it begins, so that what it waits
-    for is always under way. It subtracts A x over the columns that come before its own, as their x
-    is solved, then solves its squares, and announces EVERY so many of them in `arrived`.
-    The squares, divided by their diagonal elements, lie in `partial`. Elements more than `reach`
-    from the diagonal are not there if BANDED. The axis that A is CURVED along, if it is packed, is
-    that of "rows" or "columns".
+    an UPPER triangle upwards. A program takes the next strip when it begins (the number in
+    `arrived`), so that what it waits for is always under way. It subtracts A x over the columns
+    that come before its own, as other programs send their x in `words`, then solves its squares,
+    and sends the x of each. The squares, divided by their diagonal elements, lie in `partial`;
+    with AHEAD one is read while the one before it is solved.
+    Elements more than `reach` from the diagonal are not there if BANDED. The axis that A is CURVED
+    along, if it is packed, is that of "rows" or "columns".
     `one` is 1, which the compiler is not to know: it would give a thread four elements of a column,
     and each is to have one, so that a number is handed to all threads by one shuffle.
     """
@@ -30,13 +31,14 @@ def solve_kernel(
     if ticket == strips * members - 1:
         tl.store(arrived, 0)  # all have theirs: the next launch begins anew
     member, strip = tile.position(ticket, strips, BATCHED, True)
-    solved = arrived + 1 + member
     a = tile.batch_base(a, member, inner, a_b0, a_b1, COMPLEX)
     x = tile.batch_base(x, member, inner, x_b0, x_b1, COMPLEX)
     PARTS: tl.constexpr = 2 if COMPLEX else 1
     SQUARE: tl.constexpr = PARTS * SIDE * SIDE
     SQUARES: tl.constexpr = ROWS // SIDE
+    WORDS: tl.constexpr = messages.word_count(a.dtype.element_ty, COMPLEX) * SIDE
     partial += ticket.to(tl.int64) * SQUARES * SQUARE
+    words += member.to(tl.int64) * strips * SQUARES * WORDS
 
     first = squares.turn(strip, strips, UPPER).to(tl.int64) * ROWS
     i = first + tl.arange(0, ROWS)
@@ -45,13 +47,15 @@ def solve_kernel(
         a, partial, first, n, reach, a_m, a_n, a_curve,
         COMPLEX, CONJ_A, UNIT_DIAG, UPPER, CURVED, BANDED, BY_ROWS, ROWS, SIDE,
     )  # fmt: skip
+    # What need not wait is read before, if it fits into registers.
+    ahead = squares.load_square(partial, one, UPPER, COMPLEX, SIDE)
     re, im = subtract_solved(
-        a, x, solved, row_offset, i, first, n, reach, a_n, a_curve, x_inc, strip, strips,
+        a, x, words, row_offset, i, first, n, reach, a_n, a_curve, x_inc, strip, strips,
         COMPLEX, CONJ_A, NEGATE, UPPER, CURVED, BANDED, BY_ROWS, ROWS, SIDE,
     )  # fmt: skip
 
     k = tl.arange(0, SIDE)
-    for square in range(0, SQUARES):
+    for square in tl.static_range(SQUARES):
         start = first + squares.turn(square, SQUARES, UPPER) * SIDE
         j = start + k
         col_offset = tile.along(j, a_n, a_curve, CURVED == "columns")
@@ -63,9 +67,11 @@ def solve_kernel(
         keep = later[:, None] & (k[None, :] >= 0)
         if BANDED:
             keep &= squares.distance(i[:, None], j[None, :], UPPER) <= reach
-        a_re, a_im = load_strip(
-            a, row_offset, col_offset, i, j, n, first + ROWS <= n, keep, COMPLEX, CONJ_A, BY_ROWS
-        )
+        if square + 1 < SQUARES:
+            a_re, a_im = load_strip(
+                a, row_offset, col_offset, i, j, n, first + ROWS <= n, keep,
+                COMPLEX, CONJ_A, BY_ROWS,
+            )  # fmt: skip
         here = (start - first).to(tl.int32) + k
         b_re = tl.gather(re, here, 0)
         b_im = b_re
@@ -74,14 +80,17 @@ def solve_kernel(
         d_re, d_im = squares.load_diagonal(
             a, j, j < n, a_m, a_n, a_curve, COMPLEX, CONJ_A, UNIT_DIAG, CURVED
         )
+        if square > 0 and not AHEAD:
+            ahead = squares.load_square(partial + square * SQUARE, one, UPPER, COMPLEX, SIDE)
+        now = ahead
+        if square + 1 < SQUARES and AHEAD:
+            ahead = squares.load_square(partial + (square + 1) * SQUARE, one, UPPER, COMPLEX, SIDE)
         # A loop of one round, over which Triton does not carry the layout of the tile: without it
         # every step would be done twice, once with a number in one thread, once as the tile has it.
         x_re, x_im = b_re, b_im
         rounds = one
         while rounds > 0:
-            x_re, x_im = squares.substitute(
-                partial + square * SQUARE, one, x_re, x_im, UPPER, COMPLEX, SIDE
-            )
+            x_re, x_im = squares.substitute(now, one, x_re, x_im, UPPER, COMPLEX, SIDE)
             rounds -= 1
         if not UNIT_DIAG:
             x_re, x_im = squares.divide(x_re, x_im, d_re, d_im, COMPLEX)
@@ -91,19 +100,19 @@ def solve_kernel(
                 a, start, n, reach, a_m, a_n, a_curve, b_re, b_im, d_re, d_im,
                 COMPLEX, CONJ_A, UNIT_DIAG, UPPER, CURVED, BANDED, SIDE,
             )  # fmt: skip
+        messages.send(words + (strip * SQUARES + square) * WORDS, x_re, x_im, COMPLEX)
         squares.store_vector(x, j * x_inc, x_re, x_im, j < n, COMPLEX)
-        p_re, p_im = squares.multiply(a_re, a_im, x_re[None, :], x_im[None, :], COMPLEX)
-        if BANDED:
-            p_re = tl.where(keep, p_re, 0)
-            p_im = tl.where(keep, p_im, 0)
-        re -= tl.sum(p_re, 1)
-        if COMPLEX:
-            im -= tl.sum(p_im, 1)
-        if (square + 1) % EVERY == 0:
-            tl.debug_barrier()
-            tl.atomic_xchg(solved, strip * SQUARES + square + 1, sem="release")
+        if square + 1 < SQUARES:
+            p_re, p_im = squares.multiply(a_re, a_im, x_re[None, :], x_im[None, :], COMPLEX)
+            if BANDED:
+                p_re = tl.where(keep, p_re, 0)
+                p_im = tl.where(keep, p_im, 0)
+            re -= tl.sum(p_re, 1)
+            if COMPLEX:
+                im -= tl.sum(p_im, 1)
     if strip == strips - 1:
-        tl.store(solved, 0)  # all others have waited for the last time
+        # All others have received what they wait for: this one came after them.
+        messages.clear(words, strips * SQUARES * WORDS, 1024)
 
 
 @triton.jit
@@ -158,12 +167,12 @@ def divide_squares(
 
 @triton.jit
 def subtract_solved(
-    a, x, solved, row_offset, i, first, n, reach, a_n, a_curve, x_inc, strip, strips,
+    a, x, words, row_offset, i, first, n, reach, a_n, a_curve, x_inc, strip, strips,
     COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, NEGATE: tl.constexpr, UPPER: tl.constexpr,
     CURVED: tl.constexpr,
     BANDED: tl.constexpr, BY_ROWS: tl.constexpr, ROWS: tl.constexpr, SIDE: tl.constexpr,
 ):  # fmt: skip
-    """x - A x for the rows i, over all columns that come before them and once these are solved."""
+    """x - A x for the rows i, over all columns that come before them, as their x are received."""
     k = tl.arange(0, SIDE)
     re = tl.zeros((ROWS, SIDE), tile.compute_type(a.dtype))
     im = re
@@ -172,7 +181,8 @@ def subtract_solved(
     side = tl.full((), SIDE, tl.int64)
     if BANDED:
         begin = (tl.maximum(strip.to(tl.int64) * ROWS - reach, 0) // SIDE).to(tl.int32)
-    ready = tl.full((), 0, tl.int32)
+    DTYPE: tl.constexpr = a.dtype.element_ty
+    WORDS: tl.constexpr = messages.word_count(DTYPE, COMPLEX) * SIDE
     for square in range(begin, strip * SQUARES):
         start = squares.turn(square, strips * SQUARES, UPPER) * side
         j = start + k
@@ -184,10 +194,7 @@ def subtract_solved(
         a_re, a_im = load_strip(
             a, row_offset, col_offset, i, j, n, whole, keep, COMPLEX, CONJ_A, BY_ROWS
         )
-        while ready <= square:
-            ready = tl.atomic_add(solved, 0, sem="acquire")
-        # Other programs have written these x: what L1 holds of them may be older.
-        x_re, x_im = squares.load_vector(x, j * x_inc, j < n, COMPLEX, ".cg")
+        x_re, x_im = messages.receive(words + square * WORDS, DTYPE, COMPLEX, SIDE)
         p_re, p_im = squares.multiply(a_re, a_im, x_re[None, :], x_im[None, :], COMPLEX)
         if BANDED:
             p_re = tl.where(keep, p_re, 0)

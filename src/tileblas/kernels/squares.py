@@ -25,32 +25,57 @@ def distance(i, j, UPPER: tl.constexpr):
 
 
 @triton.jit
+def load_square(square, one, UPPER: tl.constexpr, COMPLEX: tl.constexpr, SIDE: tl.constexpr):
+    """What `substitute` needs of a square: of each four columns these, and the six elements of them
+    that lie among four rows; re, and im after each."""
+    columns = square + turn(tl.arange(0, SIDE), SIDE, UPPER) * one
+    found = ()
+    for group in tl.static_range(0, SIDE, 4):
+        for column in tl.static_range(4):
+            offset = (group + column) * SIDE
+            found = found + load_part(columns, offset, COMPLEX, SIDE)
+            for row in tl.static_range(column + 1, 4):
+                found = found + load_part(square, offset + group + row, COMPLEX, SIDE)
+    return found
+
+
+@triton.jit
+def load_part(place, offset: tl.constexpr, COMPLEX: tl.constexpr, SIDE: tl.constexpr):
+    """The elements of a square `offset` beyond a place in it, as (re,) or (re, im)."""
+    re = tl.load(place + offset)
+    if COMPLEX:
+        return re, tl.load(place + SIDE * SIDE + offset)
+    else:
+        return (re,)
+
+
+@triton.jit
 def substitute(
     square, one, b_re, b_im, UPPER: tl.constexpr, COMPLEX: tl.constexpr, SIDE: tl.constexpr
 ):
-    """z with L z = b for a unit lower square L that lies at `square`, as (re, im).
+    """z with L z = b for a unit lower square L as `load_square` gives it, as (re, im).
 
     Four rows at a time: their z are taken out of b at once, finished among themselves, and
     subtracted from all rows below. That makes a third of the time that one by one would take, since
     to hand a number to all threads takes six times as long as to multiply it.
     """
     k = turn(tl.arange(0, SIDE), SIDE, UPPER) * one
-    columns = square + k
     for group in tl.static_range(0, SIDE, 4):
+        # A column, and below it its elements in the next rows: 4, 3, 2 and 1 of them together.
         z0, y0 = pick(b_re, b_im, turn(group, SIDE, UPPER), COMPLEX)
         z1, y1 = pick(b_re, b_im, turn(group + 1, SIDE, UPPER), COMPLEX)
         z2, y2 = pick(b_re, b_im, turn(group + 2, SIDE, UPPER), COMPLEX)
         z3, y3 = pick(b_re, b_im, turn(group + 3, SIDE, UPPER), COMPLEX)
-        z1, y1 = less(z1, y1, square, group * SIDE + group + 1, z0, y0, COMPLEX, SIDE)
-        z2, y2 = less(z2, y2, square, group * SIDE + group + 2, z0, y0, COMPLEX, SIDE)
-        z3, y3 = less(z3, y3, square, group * SIDE + group + 3, z0, y0, COMPLEX, SIDE)
-        z2, y2 = less(z2, y2, square, (group + 1) * SIDE + group + 2, z1, y1, COMPLEX, SIDE)
-        z3, y3 = less(z3, y3, square, (group + 1) * SIDE + group + 3, z1, y1, COMPLEX, SIDE)
-        z3, y3 = less(z3, y3, square, (group + 2) * SIDE + group + 3, z2, y2, COMPLEX, SIDE)
-        re, im = less(b_re, b_im, columns, group * SIDE, z0, y0, COMPLEX, SIDE)
-        re, im = less(re, im, columns, (group + 1) * SIDE, z1, y1, COMPLEX, SIDE)
-        re, im = less(re, im, columns, (group + 2) * SIDE, z2, y2, COMPLEX, SIDE)
-        re, im = less(re, im, columns, (group + 3) * SIDE, z3, y3, COMPLEX, SIDE)
+        re, im = less(b_re, b_im, square, group, 0, z0, y0, COMPLEX)
+        z1, y1 = less(z1, y1, square, group, 1, z0, y0, COMPLEX)
+        z2, y2 = less(z2, y2, square, group, 2, z0, y0, COMPLEX)
+        z3, y3 = less(z3, y3, square, group, 3, z0, y0, COMPLEX)
+        re, im = less(re, im, square, group, 4, z1, y1, COMPLEX)
+        z2, y2 = less(z2, y2, square, group, 5, z1, y1, COMPLEX)
+        z3, y3 = less(z3, y3, square, group, 6, z1, y1, COMPLEX)
+        re, im = less(re, im, square, group, 7, z2, y2, COMPLEX)
+        z3, y3 = less(z3, y3, square, group, 8, z2, y2, COMPLEX)
+        re, im = less(re, im, square, group, 9, z3, y3, COMPLEX)
         b_re = tl.where(k > group + 3, re, b_re)
         b_re = tl.where(k == group + 1, z1, b_re)
         b_re = tl.where(k == group + 2, z2, b_re)
@@ -60,6 +85,8 @@ def substitute(
             b_im = tl.where(k == group + 1, y1, b_im)
             b_im = tl.where(k == group + 2, y2, b_im)
             b_im = tl.where(k == group + 3, y3, b_im)
+        else:
+            b_im = b_re
     return b_re, b_im
 
 
@@ -76,14 +103,16 @@ def pick(re, im, index, COMPLEX: tl.constexpr):
 
 
 @triton.jit
-def less(re, im, place, offset, z_re, z_im, COMPLEX: tl.constexpr, SIDE: tl.constexpr):
-    """(re, im) - l z for the elements l of a square, `offset` beyond a place in it."""
-    l_re = tl.load(place + offset)
+def less(
+    re, im, square, group: tl.constexpr, index: tl.constexpr, z_re, z_im, COMPLEX: tl.constexpr
+):
+    """(re, im) - l z for the index-th of the ten l that `load_square` gives for four columns."""
     if COMPLEX:
-        l_im = tl.load(place + SIDE * SIDE + offset)
+        l_re = square[group // 4 * 20 + 2 * index]
+        l_im = square[group // 4 * 20 + 2 * index + 1]
         return re - l_re * z_re + l_im * z_im, im - l_re * z_im - l_im * z_re
     else:
-        value = re - l_re * z_re
+        value = re - square[group // 4 * 10 + index] * z_re
         return value, value
 
 

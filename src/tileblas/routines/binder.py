@@ -36,11 +36,11 @@ class Binder:
         size = view.dtype.itemsize
         self.arguments.append(Argument(name, "pointer", value, kind, size, loose=not wide))
 
-    def workspace(self, slot: str, real: str) -> None:
-        """A pointer into the stream's workspace."""
+    def workspace(self, slot: str, real: str, name: str = "", offset: int = 0) -> None:
+        """A pointer into the stream's workspace, `offset` numbers beyond where the slot begins."""
         itemsize = DTYPES[real].itemsize if real in DTYPES else {"i32": 4, "i64": 8}[real]
         kind = f"*{TRITON_NAME.get(real, real)}"
-        self.arguments.append(Argument(slot, "pointer", (slot, 0), kind, itemsize))
+        self.arguments.append(Argument(name or slot, "pointer", (slot, offset), kind, itemsize))
 
     def count(self, name: str, value: int) -> None:
         """A number of programs or batch members: 32 bits hold it, and divide faster."""

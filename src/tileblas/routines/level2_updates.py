@@ -91,6 +91,8 @@ def plan_solve(problem: Problem, table: Table, alignment: int) -> tuple[Launch, 
         binder.pointer("x", x, wide=False)
         binder.workspace("partial", problem.compute)
         binder.workspace("arrived", "i32")
+        # Beyond the number in `arrived`, of which 16 bytes keep what follows aligned.
+        binder.workspace("arrived", "i64", "words", 2)
         binder.size("n", n)
         binder.size("reach", reach)
         bind_matrix(binder, a)
@@ -113,13 +115,15 @@ def plan_solve(problem: Problem, table: Table, alignment: int) -> tuple[Launch, 
         for knob, value in config.knobs:
             binder.constant(knob, value)
         squares = count * strips * config["ROWS"] * config["SIDE"]
+        # A number is sent in words of 64 bits, each with 32 of its own.
+        words = count * strips * config["ROWS"] * sum_bytes(problem) // 4
         return binder.launch(
             "solve.solve_kernel",
             count * strips,
             config,
             alignment,
             partial_bytes=squares * sum_bytes(problem),
-            counters=1 + count,
+            counters=4 + 2 * words,
         )
 
     return over_batch(problem, strips, make)
