@@ -40,12 +40,12 @@ def products(routine: str, dtype: str, name: str) -> Iterator[Case]:
     if name == "netlib":
         return
     sections = (
-        (_sizes(routine, dtype, name), 9),
-        (_layouts(routine, dtype), 6),
-        (_batches(routine, dtype), 5),
-        (_scalars(routine, dtype), 5),
-        (_values(routine, dtype), 6),
-        (_exact(routine, dtype), 5),
+        (_sizes(routine, dtype, name), 7),
+        (_layouts(routine, dtype), 7),
+        (_batches(routine, dtype), 3),
+        (_scalars(routine, dtype), 7),
+        (_values(routine, dtype), 9),
+        (_exact(routine, dtype), 4),
     )
     for cases, count in sections:
         yield from few(cases, count) if name == "interpret" else cases

@@ -34,11 +34,11 @@ def products(routine: str, dtype: str, name: str) -> Iterator[Case]:
     if name == "netlib":
         return
     sections = (
-        (_sizes(routine, dtype, name), 10),
-        (_layouts(routine, dtype), 6),
-        (_batches(routine, dtype), 4),
-        (_values(routine, dtype), 6),
-        (_exact_products(routine, dtype), 6),
+        (_sizes(routine, dtype, name), 8),
+        (_layouts(routine, dtype), 7),
+        (_batches(routine, dtype), 3),
+        (_values(routine, dtype), 9),
+        (_exact_products(routine, dtype), 5),
     )
     for cases, count in sections:
         yield from few(cases, count) if name == "interpret" else cases
@@ -53,12 +53,12 @@ def solves(routine: str, dtype: str, name: str) -> Iterator[Case]:
     if name == "netlib":
         return
     sections = (
-        (_sizes(routine, dtype, name, "dominant"), 9),
-        (_layouts(routine, dtype, "powers"), 5),
-        (_batches(routine, dtype, "powers"), 4),
+        (_sizes(routine, dtype, name, "dominant"), 7),
+        (_layouts(routine, dtype, "powers"), 6),
+        (_batches(routine, dtype, "powers"), 3),
         (_exact_solves(routine, dtype), 6),
         (_ill_conditioned(routine, dtype), 3),
-        (_singular(routine, dtype), 6),
+        (_singular(routine, dtype), 8),
     )
     for cases, count in sections:
         yield from few(cases, count) if name == "interpret" else cases

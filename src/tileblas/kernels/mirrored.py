@@ -105,45 +105,43 @@ def mirrored_kernel(
         im += own_im
     matvec.store_partial(partial + row * slots * WIDTH, strip, re, im, COMPLEX)
 
+    # Who is served, the rows first; how many programs serve them, and where their sums lie.
     lane = tl.arange(0, 2 * TILES)
     served = first + lane - 1
     active = (lane > 0) & (served < last)
     if TRIANGLE:
+        served = tl.where(lane == 0, row, served)
         active &= served != row
         expected = strips_of(served, near, TILES) + tl.minimum(near - 1, down - 1 - served)
-        row_expected = strips_of(row, near, TILES) + tl.minimum(near - 1, down - 1 - row)
-        counter = arrived + tl.where(lane == 0, row, served)
+        counter = served
+        sums = served * slots
     else:
-        expected = tl.zeros_like(lane) + down
-        row_expected = (across + TILES - 1) // TILES
-        counter = arrived + tl.where(lane == 0, row, down + served)
-    expected = tl.where(lane == 0, row_expected, expected)
+        expected = tl.where(lane == 0, (across + TILES - 1) // TILES, down)
+        counter = tl.where(lane == 0, row, down + served)
+        sums = tl.where(lane == 0, row * slots, down * slots + served * down.to(tl.int64))
+        served = tl.where(lane == 0, row, served)
+    active |= lane == 0
     tl.debug_barrier()  # all threads have stored their sums before the arrivals are announced
-    before = tl.atomic_add(counter, 1, mask=active | (lane == 0), sem="acq_rel")
-    is_last = ((active | (lane == 0)) & (before == expected - 1)).to(tl.int32)
-    if tl.max(is_last, 0) > 0:
-        if tl.sum(tl.where(lane == 0, is_last, 0), 0) > 0:
+    before = tl.atomic_add(arrived + counter, 1, mask=active, sem="acq_rel")
+    expected = tl.where(active & (before == expected - 1), expected, 0)
+    if tl.max(expected, 0) > 0:
+        tl.store(arrived + counter, tl.zeros_like(counter), mask=expected > 0)
+        if TRIANGLE:
+            for pair in range(0, TILES):
+                finish(
+                    y, place(served, down, UPPER), y_inc, m, k, alpha, beta, partial, sums,
+                    expected, lane // 2 == pair, COMPLEX, ALPHA_KIND, BETA_KIND, BLOCK,
+                )  # fmt: skip
+        else:
             finish(
-                y, place(row, down, UPPER), y_inc, m, k, alpha, beta,
-                partial + row * slots * WIDTH, row_expected, arrived + row,
+                y, served, y_inc, m, k, alpha, beta, partial, sums, expected, lane == 0,
                 COMPLEX, ALPHA_KIND, BETA_KIND, BLOCK,
             )  # fmt: skip
-        for index in range(1, last - first + 1):
-            if tl.sum(tl.where(lane == index, is_last, 0), 0) > 0:
-                col = first + index - 1
-                count = tl.sum(tl.where(lane == index, expected, 0), 0)
-                if TRIANGLE:
-                    sums = partial + col * slots * WIDTH
-                    finish(
-                        z, place(col, across, UPPER), z_inc, n, k, alpha, beta, sums, count,
-                        arrived + col, COMPLEX, ALPHA_KIND, BETA_KIND, BLOCK,
-                    )  # fmt: skip
-                else:
-                    sums = columns + col * down.to(tl.int64) * WIDTH
-                    finish(
-                        z, col, z_inc, n, k, alpha, beta, sums, count,
-                        arrived + down + col, COMPLEX, ALPHA_KIND, BETA_KIND, BLOCK,
-                    )  # fmt: skip
+            for pair in range(0, TILES):
+                finish(
+                    z, served, z_inc, n, k, alpha, beta, partial, sums, expected,
+                    (lane // 2 == pair) & (lane > 0), COMPLEX, ALPHA_KIND, BETA_KIND, BLOCK,
+                )  # fmt: skip
 
 
 @triton.jit
@@ -174,15 +172,48 @@ def strips_of(row, near, TILES: tl.constexpr):
 
 @triton.jit
 def finish(
-    y, block, y_inc, m, k, alpha, beta, sums, count, counter,
+    y, served, y_inc, m, k, alpha, beta, partial, sums, expected, chosen,
     COMPLEX: tl.constexpr, ALPHA_KIND: tl.constexpr, BETA_KIND: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """y := alpha (the sum of what `count` programs have left) + beta y for one block of y."""
-    re, im = matvec.sum_partials(sums, count, COMPLEX, BLOCK)
-    start = block * tl.full((), BLOCK, tl.int64)
-    y = tile.advance(y, start * y_inc, COMPLEX)
-    matvec.update_rows(y, y_inc, m - start, k, alpha, beta, re, im, COMPLEX, ALPHA_KIND, BETA_KIND)
-    tl.store(counter, 0)
+    """y := alpha (the sum of what `expected` programs have left) + beta y for the blocks `served`.
+
+    Of all that are listed two are `chosen`, next to each other, and read together; none where
+    nobody is expected.
+    """
+    count = of_two(expected, chosen)
+    if tl.max(count, 0) > 0:
+        WIDTH: tl.constexpr = 2 * BLOCK if COMPLEX else BLOCK
+        STEP: tl.constexpr = max(1, 2048 // WIDTH)
+        ways = tl.arange(0, STEP)[None, :, None]
+        lanes = tl.arange(0, BLOCK)[None, None, :]
+        offset = of_two(sums, chosen)[:, None, None] * WIDTH + ways * WIDTH + lanes
+        re = tl.zeros((2, STEP, BLOCK), partial.dtype.element_ty)
+        im = re
+        for start in range(0, tl.max(count, 0), STEP):
+            mask = ways < count[:, None, None] - start
+            re += tl.load(partial + offset, mask=mask, other=0, cache_modifier=".cg")
+            if COMPLEX:
+                im += tl.load(partial + BLOCK + offset, mask=mask, other=0, cache_modifier=".cg")
+            offset += STEP * WIDTH
+        re = tl.sum(re, 1)
+        if COMPLEX:
+            im = tl.sum(im, 1)
+        else:
+            im = re
+        rows = of_two(served, chosen).to(tl.int64)[:, None] * BLOCK + tl.arange(0, BLOCK)[None, :]
+        mask = (rows < m) & (count > 0)[:, None]
+        old_mask = mask & (tile.is_zero(beta) == 0)
+        tile.update(
+            y, rows * y_inc, mask, old_mask, alpha, beta, re, im, k, COMPLEX, ALPHA_KIND, BETA_KIND
+        )
+
+
+@triton.jit
+def of_two(values, chosen):
+    """Two neighbours of a vector, those that are chosen; 0 for one that is not."""
+    lane = tl.arange(0, values.shape[0])
+    picked = chosen[None, :] & (lane[None, :] % 2 == tl.arange(0, 2)[:, None])
+    return tl.sum(tl.where(picked, values[None, :], 0), 1)
 
 
 @triton.jit
@@ -206,8 +237,8 @@ def multiply_tile(
     x_same = tile.load(x, matvec.spread(part, x_inc, PARTS, tile.is_unit(x_inc)), j < n)
     x_other = x_same
     if COMPLEX:
-        x_re, x_im = tl.split(tl.reshape(x_same, (1, BLOCK, 2)))
-        x_other = tl.reshape(tl.join(x_im, x_re), x_same.shape)
+        # Loaded again, the parts the other way round: to exchange registers would take barriers.
+        x_other = tile.load(x, PARTS * j * x_inc + 1 - part % 2, j < n)
         x_same, x_other = matvec.signed(x_same, x_other, part % 2 == 1, CONJ_A, CONJ_X)
 
     # A mask narrows loads, so tiles of which all elements are there are read without one.
