@@ -1,4 +1,4 @@
-"""The product of a triangular or banded matrix and a vector: y := alpha op(A) x + beta y."""
+"""The product of a vector and a matrix that is a triangle, a band, or mirrored: trmv, gbmv, symv."""
 
 import triton
 import triton.language as tl
@@ -14,7 +14,7 @@ def band_kernel(
     COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_X: tl.constexpr,
     NEGATE: tl.constexpr, CONJ_SCALARS: tl.constexpr,
     ALPHA_KIND: tl.constexpr, BETA_KIND: tl.constexpr,
-    IN_PLACE: tl.constexpr, UNIT_DIAG: tl.constexpr, CURVED: tl.constexpr,
+    MIRROR: tl.constexpr, IN_PLACE: tl.constexpr, UNIT_DIAG: tl.constexpr, CURVED: tl.constexpr,
     BATCHED: tl.constexpr, SPLIT: tl.constexpr,
     BY_COLUMNS: tl.constexpr, UNIT: tl.constexpr, POLICY: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, UNROLL: tl.constexpr,
@@ -22,7 +22,9 @@ def band_kernel(
     """y := (+-) alpha op(A) op(x) + beta y, for each batch member, over a band of A.
 
     Element (i, j) is there where -below <= j - i <= above; a triangle is a band as wide as it can
-    be. With UNIT_DIAG ones are added to the diagonal, which is outside of the band then.
+    be. With UNIT_DIAG ones are added to the diagonal, which is outside of the band then. MIRROR
+    "symmetric", "hermitian" or "skew" says that (i, j) beyond the triangle's side of the diagonal
+    is what (j, i) makes of it: these are read as columns.
     A program multiplies up to `share` blocks of the columns that its BLOCK_M rows have, and the
     last one of these rows adds the sums up in a fixed order, as in gemv. IN_PLACE y is x: sums wait
     in the workspace until nobody reads x any more, and the last program of all moves them there.
@@ -46,18 +48,30 @@ def band_kernel(
         beta = tile.orient(beta, False, CONJ_SCALARS)
 
     # The blocks of columns that these rows have, of which this program takes a share.
-    first = (tl.minimum(tl.maximum(row - below, 0), n) // BLOCK_N).to(tl.int32)
-    end = tl.minimum(tl.minimum(row + BLOCK_M, m) + above, n)
+    left, right = below, above
+    if MIRROR:
+        left = tl.maximum(below, above)
+        right = left
+    first = (tl.minimum(tl.maximum(row - left, 0), n) // BLOCK_N).to(tl.int32)
+    end = tl.minimum(tl.minimum(row + BLOCK_M, m) + right, n)
     last = tl.maximum(((end + BLOCK_N - 1) // BLOCK_N).to(tl.int32), first)
     shares = tl.maximum((last - first + share - 1) // share, 1)
     if split >= shares:
         return
     begin = first + split * share
-    re, im = sum_band(
-        a, x, row, m, n, below, above, a_m, a_n, a_curve, x_inc,
-        begin, tl.minimum(begin + share, last),
-        COMPLEX, CONJ_A, CONJ_X, CURVED, BY_COLUMNS, UNIT, POLICY, BLOCK_M, BLOCK_N, UNROLL,
-    )  # fmt: skip
+    end = tl.minimum(begin + share, last)
+    if MIRROR:
+        re, im = sum_mirrored(
+            a, x, row, m, n, below, above, a_m, a_n, a_curve, x_inc, begin, end,
+            MIRROR, COMPLEX, CONJ_A, CONJ_X, CURVED, BY_COLUMNS, UNIT, POLICY,
+            BLOCK_M, BLOCK_N, UNROLL,
+        )  # fmt: skip
+    else:
+        re, im = sum_band(
+            a, x, row, m, n, below, above, a_m, a_n, a_curve, x_inc, begin, end,
+            False, COMPLEX, CONJ_A, CONJ_X, CURVED, BY_COLUMNS, UNIT, POLICY,
+            BLOCK_M, BLOCK_N, UNROLL,
+        )  # fmt: skip
     rows = row + tl.arange(0, BLOCK_M)
     if UNIT_DIAG:  # noqa: SIM102 - a compile-time condition around one of run time
         if split == 0:
@@ -90,13 +104,63 @@ def band_kernel(
 
 
 @triton.jit
+def sum_mirrored(
+    a, x, row, m, n, below, above, a_m, a_n, a_curve, x_inc, begin, end,
+    MIRROR: tl.constexpr, COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_X: tl.constexpr,
+    CURVED: tl.constexpr, BY_COLUMNS: tl.constexpr, UNIT: tl.constexpr, POLICY: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, UNROLL: tl.constexpr,
+):  # fmt: skip
+    """A x for BLOCK_M rows of a matrix of which one triangle is stored, as (re, im).
+
+    First over the elements that are stored in these rows, then over those that are stored in the
+    columns of the same numbers.
+    """
+    REAL_DIAG: tl.constexpr = COMPLEX and MIRROR == "hermitian"
+    begin_2, end_2 = begin, end
+    middle = ((row + BLOCK_M + BLOCK_N - 1) // BLOCK_N).to(tl.int32)
+    start = (row // BLOCK_N).to(tl.int32)
+    if above > below:  # the upper triangle is stored: its rows begin at the diagonal
+        begin = tl.maximum(begin, start)
+        end_2 = tl.minimum(end_2, middle)
+        mirrored_below = above
+        mirrored_above = tl.full((), -1, tl.int64)
+    else:
+        end = tl.minimum(end, middle)
+        begin_2 = tl.maximum(begin_2, start)
+        mirrored_above = below
+        mirrored_below = tl.full((), -1, tl.int64)
+    re, im = sum_band(
+        a, x, row, m, n, below, above, a_m, a_n, a_curve, x_inc, begin, end,
+        REAL_DIAG, COMPLEX, CONJ_A, CONJ_X, CURVED, BY_COLUMNS, UNIT, POLICY,
+        BLOCK_M, BLOCK_N, UNROLL,
+    )  # fmt: skip
+    other_re, other_im = sum_band(
+        a, x, row, m, n, mirrored_below, mirrored_above, a_n, a_m, a_curve, x_inc, begin_2, end_2,
+        False, COMPLEX, CONJ_A != REAL_DIAG, CONJ_X, CURVED, not BY_COLUMNS, UNIT, POLICY,
+        BLOCK_M, BLOCK_N, UNROLL,
+    )  # fmt: skip
+    if MIRROR == "skew":
+        other_re = -other_re
+        other_im = -other_im
+    if COMPLEX:
+        return re + other_re, im + other_im
+    else:
+        re += other_re
+        return re, re
+
+
+@triton.jit
 def sum_band(
     a, x, row, m, n, below, above, a_m, a_n, a_curve, x_inc, begin, end,
+    REAL_DIAG: tl.constexpr,
     COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_X: tl.constexpr, CURVED: tl.constexpr,
     BY_COLUMNS: tl.constexpr, UNIT: tl.constexpr, POLICY: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, UNROLL: tl.constexpr,
 ):  # fmt: skip
-    """op(A) op(x) for BLOCK_M rows over the blocks [begin, end) of columns, as (re, im)."""
+    """op(A) op(x) for BLOCK_M rows over the blocks [begin, end) of columns, as (re, im).
+
+    With REAL_DIAG the imaginary parts on the diagonal are not read, and 0.
+    """
     PARTS: tl.constexpr = 2 if COMPLEX else 1
     DOWN: tl.constexpr = PARTS * BLOCK_M if BY_COLUMNS else BLOCK_M
     ALONG: tl.constexpr = BLOCK_N if BY_COLUMNS else PARTS * BLOCK_N
@@ -135,6 +199,11 @@ def sum_band(
             if not BY_COLUMNS:
                 apart = j // PARTS - i
             keep = (apart >= -below) & (apart <= above) & (i < m)
+            if REAL_DIAG:
+                part = cols
+                if BY_COLUMNS:
+                    part = rows
+                keep &= (apart != 0) | (part % 2 == 0)
             if BY_COLUMNS:
                 keep &= j < n
                 offset = row_offset + PARTS * tile.along(j, a_n, a_curve, CURVED)

@@ -174,6 +174,10 @@ def subtract_solved(
 ):  # fmt: skip
     """x - A x for the rows i, over all columns that come before them, as their x are received."""
     k = tl.arange(0, SIDE)
+    b_re, b_im = squares.load_vector(x, i * x_inc, i < n, COMPLEX, "")
+    if NEGATE:
+        b_re = -b_re
+        b_im = -b_im
     re = tl.zeros((ROWS, SIDE), tile.compute_type(a.dtype))
     im = re
     begin = tl.full((), 0, tl.int32)
@@ -201,10 +205,6 @@ def subtract_solved(
             p_im = tl.where(keep, p_im, 0)
         re += p_re
         im += p_im
-    b_re, b_im = squares.load_vector(x, i * x_inc, i < n, COMPLEX, "")
-    if NEGATE:
-        b_re = -b_re
-        b_im = -b_im
     re = b_re - tl.sum(re, 1)
     if COMPLEX:
         im = b_im - tl.sum(im, 1)

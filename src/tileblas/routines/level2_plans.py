@@ -136,6 +136,7 @@ def _plan_band(problem: Problem, vector: View, table: Table, alignment: int) -> 
     x = y if in_place else problem.inputs[1]
     known = problem.structure
     assert known is not None
+    mirror = known.kind if known.kind in ("symmetric", "hermitian", "skew") else ""
     below, above = known.below, known.above
     if known.unit:  # the diagonal is not there
         below, above = (below, -1) if known.lower else (-1, above)
@@ -143,12 +144,13 @@ def _plan_band(problem: Problem, vector: View, table: Table, alignment: int) -> 
     columns, x_unit = lies_by_columns(a), unit_axis(x) == 0
     alignment = matrix_alignment(a, alignment, (x,) if x_unit else ())
     members = prod(problem.batch)
+    reach = (max(below, above),) * 2 if mirror else (below, above)
     config = choose_upto(
         table.candidates("band", a.dtype.name, "col" if columns else "row"),
-        m * min(n, below + above + 1) * members,
+        m * min(n, sum(reach) + 1) * members,
     )
     row_blocks = ceil_div(m, config["BLOCK_M"])
-    share, splits = share_blocks(config, m, n, below, above, members, table)
+    share, splits = share_blocks(config, m, n, *reach, members, table)
     moved = m * n * members * a.dtype.itemsize
     passes_by = table.streams(moved) and not is_repeated(a)
 
@@ -182,6 +184,7 @@ def _plan_band(problem: Problem, vector: View, table: Table, alignment: int) -> 
         binder.constant("CONJ_SCALARS", problem.conj_scalars)
         binder.constant("ALPHA_KIND", alpha)
         binder.constant("BETA_KIND", beta)
+        binder.constant("MIRROR", mirror)
         binder.constant("IN_PLACE", in_place)
         binder.constant("UNIT_DIAG", known.unit)
         binder.constant("CURVED", any(a.curve))
@@ -258,7 +261,23 @@ def plan_mirrored(problem: Problem, table: Table, alignment: int) -> tuple[Launc
         return plan_gemv(problem, table, alignment)
     problem = largest_axes_last(problem)
     a, x = problem.inputs
+    if reads_twice(problem, table):
+        return _plan_band(problem, x, table, alignment)
     return _plan_mirrored(problem, (a, x, x), (problem.output, problem.output), table, alignment)
+
+
+def reads_twice(problem: Problem, table: Table) -> bool:
+    """Whether each element is read for its row and again for its column, the second time from L2.
+
+    That takes no hand-over between blocks, and no tiles that are mostly outside of a narrow band.
+    """
+    known, a = problem.structure, problem.inputs[0]
+    assert known is not None
+    n = a.shape[0]
+    diagonals = min(max(known.below, known.above) + 1, n)
+    stored = (n * diagonals - diagonals * (diagonals - 1) // 2) * a.dtype.itemsize
+    stored *= prod(problem.batch)
+    return diagonals <= table.narrow_band or stored <= table.mirror_in_l2
 
 
 def plan_both(problem: Problem, table: Table, alignment: int) -> tuple[Launch, ...]:

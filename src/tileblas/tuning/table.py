@@ -11,6 +11,8 @@ from tileblas.core.versions import number, triton_version
 
 FALLBACK = "default"
 
+_LIMITS = ("evict_first_upto", "evict_first_updates_upto", "mirror_in_l2", "narrow_band")
+
 
 @dataclass(frozen=True)
 class Config:
@@ -49,6 +51,8 @@ class Table:
     rows: tuple[tuple[tuple[str, str], Config], ...]
     evict_first_upto: int = 0  # bytes
     evict_first_updates_upto: int = 0  # bytes, of operands some of which are written
+    mirror_in_l2: int = 0  # bytes of a symmetric matrix that is read by rows and by columns
+    narrow_band: int = 0  # diagonals of one that is read so whatever its size
 
     def streams(self, size: int, writes: bool = False) -> bool:
         """Whether operands of `size` bytes that are read once should leave L2 first.
@@ -89,8 +93,8 @@ def table(arch: str) -> Table:
         for kernel in row.get("kernels") or (row["kernel"],)
         for dtype in row["dtypes"]
     )
-    limits = (data.get(name, 0) for name in ("evict_first_upto", "evict_first_updates_upto"))
-    return Table(data["arch"], data["multiprocessors"], data["measured"], rows, *limits)
+    limits = {name: data.get(name, 0) for name in _LIMITS}
+    return Table(data["arch"], data["multiprocessors"], data["measured"], rows, **limits)
 
 
 def _compiles(row: dict) -> bool:
