@@ -1,4 +1,4 @@
-"""The product of a vector and a matrix that is a triangle, a band, or mirrored: trmv, gbmv, symv."""
+"""The product of a vector and a triangular, banded or mirrored matrix: trmv, gbmv, symv."""
 
 import triton
 import triton.language as tl
@@ -49,7 +49,7 @@ def band_kernel(
 
     # The blocks of columns that these rows have, of which this program takes a share.
     left, right = below, above
-    if MIRROR:
+    if MIRROR != "":
         left = tl.maximum(below, above)
         right = left
     first = (tl.minimum(tl.maximum(row - left, 0), n) // BLOCK_N).to(tl.int32)
@@ -60,7 +60,7 @@ def band_kernel(
         return
     begin = first + split * share
     end = tl.minimum(begin + share, last)
-    if MIRROR:
+    if MIRROR != "":
         re, im = sum_mirrored(
             a, x, row, m, n, below, above, a_m, a_n, a_curve, x_inc, begin, end,
             MIRROR, COMPLEX, CONJ_A, CONJ_X, CURVED, BY_COLUMNS, UNIT, POLICY,

@@ -53,7 +53,7 @@ def receive(words, DTYPE: tl.constexpr, COMPLEX: tl.constexpr, SIDE: tl.constexp
 def receive_real(words, DTYPE: tl.constexpr, SIDE: tl.constexpr):
     at = words + tl.arange(0, SIDE)
     low = tl.load(at, volatile=True)
-    if DTYPE == tl.float64:
+    if tl.float64 == DTYPE:
         high = tl.load(at + SIDE, volatile=True)
         while tl.min(tl.minimum(low, high), 0) == 0:
             low = tl.load(at, volatile=True)

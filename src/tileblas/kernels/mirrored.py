@@ -19,7 +19,7 @@ def mirrored_kernel(
     BATCHED: tl.constexpr, CURVED: tl.constexpr, UNIT: tl.constexpr, POLICY: tl.constexpr,
     BLOCK: tl.constexpr, TILES: tl.constexpr,
 ):  # fmt: skip
-    """y := (+-) alpha A op(x) + beta y, z := (+-) alpha op(A) op(w) + beta z, for each batch member.
+    """y := (+-) alpha A op(x) + beta y, z := (+-) alpha op(A) op(w) + beta z, for each member.
 
     op(A) is A^T, or A^H for the KINDs "adjoint" and "hermitian". Of the kinds "symmetric",
     "hermitian" and "skew" A is one triangle, x is w and y is z: tiles beside the diagonal serve

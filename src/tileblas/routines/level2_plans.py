@@ -314,7 +314,7 @@ def _plan_mirrored(
     table: Table,
     alignment: int,
 ) -> tuple[Launch, ...]:
-    """Programs take strips of tiles and leave sums for blocks of the outputs; the last adds them up.
+    """Programs take strips of tiles and leave sums for blocks of the outputs; the last adds up.
 
     Tiles lie by rows: a matrix that does not is multiplied as its transpose.
     """
