@@ -17,7 +17,7 @@ def mirrored_kernel(
     NEGATE: tl.constexpr, CONJ_SCALARS: tl.constexpr,
     ALPHA_KIND: tl.constexpr, BETA_KIND: tl.constexpr,
     BATCHED: tl.constexpr, CURVED: tl.constexpr, UNIT: tl.constexpr, POLICY: tl.constexpr,
-    BLOCK: tl.constexpr, TILES: tl.constexpr,
+    BLOCK: tl.constexpr, TILES: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
     """y := (+-) alpha A op(x) + beta y, z := (+-) alpha op(A) op(w) + beta z, for each member.
 
@@ -79,22 +79,32 @@ def mirrored_kernel(
     im = re
     own_re = tl.zeros((BLOCK,), COMPUTE)
     own_im = own_re
-    for col in range(first, last):
+    # A mask narrows loads, so tiles of which all elements are there are read without one.
+    inner = first
+    if not BANDED:
+        inner = whole_tiles(row, first, last, down, m, k, TRIANGLE, UPPER, BLOCK)
+    for col in tl.range(first, inner, num_stages=STAGES):
         re, im, t_re, t_im = multiply_tile(
-            re, im, a, x, i, w_re, w_im, row, place(col, across, UPPER), down, m, k, reach,
+            re, im, a, x, i, w_re, w_im, place(col, across, UPPER), m, k, reach,
             a_m, a_n, a_curve, x_inc,
-            KIND, LOWER, BANDED, COMPLEX, CONJ_A, CONJ_X, CONJ_W, CURVED, UNIT, POLICY, BLOCK,
+            True, KIND, LOWER, BANDED, COMPLEX, CONJ_A, CONJ_X, CONJ_W, CURVED, UNIT, POLICY, BLOCK,
         )  # fmt: skip
+        leave(columns, row, col, down, near, slots, t_re, t_im, TRIANGLE, COMPLEX, BLOCK, TILES)
+    for col in range(inner, last):
+        re, im, t_re, t_im = multiply_tile(
+            re, im, a, x, i, w_re, w_im, place(col, across, UPPER), m, k, reach,
+            a_m, a_n, a_curve, x_inc,
+            False, KIND, LOWER, BANDED, COMPLEX, CONJ_A, CONJ_X, CONJ_W, CURVED, UNIT, POLICY,
+            BLOCK,
+        )  # fmt: skip
+        beside = True
         if TRIANGLE:
-            if row == col:
-                own_re = t_re
-                own_im = t_im
-            else:
-                slot = col * slots + strips_of(col, near, TILES) + row - col - 1
-                matvec.store_partial(columns + slot * WIDTH, 0, t_re, t_im, COMPLEX)
+            beside = row != col
+        if beside:
+            leave(columns, row, col, down, near, slots, t_re, t_im, TRIANGLE, COMPLEX, BLOCK, TILES)
         else:
-            slot = col * down.to(tl.int64) + row
-            matvec.store_partial(columns + slot * WIDTH, 0, t_re, t_im, COMPLEX)
+            own_re = t_re
+            own_im = t_im
     re = tl.sum(re, 1)
     if COMPLEX:
         im = tl.sum(im, 1)
@@ -142,6 +152,42 @@ def mirrored_kernel(
                     z, served, z_inc, n, k, alpha, beta, partial, sums, expected,
                     (lane // 2 == pair) & (lane > 0), COMPLEX, ALPHA_KIND, BETA_KIND, BLOCK,
                 )  # fmt: skip
+
+
+@triton.jit
+def whole_tiles(
+    row, first, last, down, m, n,
+    TRIANGLE: tl.constexpr, UPPER: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """Where the first tiles of a strip end that are whole: inside the matrix, beside the diagonal.
+
+    It is the last block of rows or columns that can be short, which an upper triangle has first.
+    """
+    rows = (place(row, down, UPPER) + 1) * tl.full((), BLOCK, tl.int64)
+    if TRIANGLE:
+        end = tl.minimum(last, row)
+        if UPPER:
+            # The strip that begins with the last block of columns is not worth a loop of its own.
+            return tl.where((first > 0) | (n % BLOCK == 0), tl.where(n > 0, end, first), first)
+        else:
+            return tl.where(rows <= tl.where(n > 0, m, 0), end, first)
+    else:
+        end = tl.minimum(last, (n // BLOCK).to(tl.int32))
+        return tl.where(rows <= m, tl.maximum(end, first), first)
+
+
+@triton.jit
+def leave(
+    columns, row, col, down, near, slots, re, im,
+    TRIANGLE: tl.constexpr, COMPLEX: tl.constexpr, BLOCK: tl.constexpr, TILES: tl.constexpr,
+):  # fmt: skip
+    """Leave a sum for a block of columns in the workspace."""
+    WIDTH: tl.constexpr = 2 * BLOCK if COMPLEX else BLOCK
+    if TRIANGLE:
+        slot = col * slots + strips_of(col, near, TILES) + row - col - 1
+    else:
+        slot = col * down.to(tl.int64) + row
+    matvec.store_partial(columns + slot * WIDTH, 0, re, im, COMPLEX)
 
 
 @triton.jit
@@ -218,15 +264,15 @@ def of_two(values, chosen):
 
 @triton.jit
 def multiply_tile(
-    p, q, a, x, i, w_re, w_im, row, col, down, m, n, reach, a_m, a_n, a_curve, x_inc,
-    KIND: tl.constexpr, LOWER: tl.constexpr, BANDED: tl.constexpr,
+    p, q, a, x, i, w_re, w_im, col, m, n, reach, a_m, a_n, a_curve, x_inc,
+    WHOLE: tl.constexpr, KIND: tl.constexpr, LOWER: tl.constexpr, BANDED: tl.constexpr,
     COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_X: tl.constexpr, CONJ_W: tl.constexpr,
     CURVED: tl.constexpr, UNIT: tl.constexpr, POLICY: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """(p, q) + A x elementwise for the rows i of a tile, and op(A) w for its columns.
 
-    `col` is the tile's place; `row` the number of its rows. It is read as reals, of complex
-    elements both parts in turn.
+    `col` is the tile's place. It is read as reals, of complex elements both parts in turn; a WHOLE
+    one without asking which elements are there.
     """
     PARTS: tl.constexpr = 2 if COMPLEX else 1
     TRIANGLE: tl.constexpr = KIND == "symmetric" or KIND == "hermitian" or KIND == "skew"
@@ -234,21 +280,17 @@ def multiply_tile(
     part = PARTS * (right - BLOCK) + tl.arange(0, PARTS * BLOCK).to(tl.int64)[None, :]
     j = part // PARTS
     offset = PARTS * tile.along(i, a_m, a_curve, CURVED) + matvec.spread(part, a_n, PARTS, UNIT)
-    x_same = tile.load(x, matvec.spread(part, x_inc, PARTS, tile.is_unit(x_inc)), j < n)
+    j_mask = None
+    if not WHOLE:
+        j_mask = j < n
+    x_same = tile.load(x, matvec.spread(part, x_inc, PARTS, tile.is_unit(x_inc)), j_mask)
     x_other = x_same
     if COMPLEX:
         # Loaded again, the parts the other way round: to exchange registers would take barriers.
-        x_other = tile.load(x, PARTS * j * x_inc + 1 - part % 2, j < n)
+        x_other = tile.load(x, PARTS * j * x_inc + 1 - part % 2, j_mask)
         x_same, x_other = matvec.signed(x_same, x_other, part % 2 == 1, CONJ_A, CONJ_X)
 
-    # A mask narrows loads, so tiles of which all elements are there are read without one.
-    row_place = place(row, down, TRIANGLE and not LOWER)
-    inside = ((row_place + 1).to(tl.int64) * BLOCK <= m) & (right <= n)
-    if TRIANGLE:
-        inside &= row_place != col
-    if BANDED:
-        inside &= (tl.abs(row_place - col) + 1).to(tl.int64) * BLOCK - 1 <= reach
-    if inside:
+    if WHOLE:
         value = tile.load(a, offset, None, POLICY)
         p, q, s, t = add_products(p, q, value, x_same, x_other, w_re, w_im, None, None, COMPLEX)
     else:
