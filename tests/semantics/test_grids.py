@@ -31,7 +31,7 @@ def failures(cases, library=None, every_poison=True):
 def test_every_case_of_the_backends_grid(backend, routine, dtype):
     name = runner.GRIDS[backend]
     cases = list(grids.grid(routine, dtype, name))
-    assert len(cases) > (20 if routine == "rotmg" else 40)  # which takes long in the interpreter
+    assert len(cases) > 20  # more where calls do not take long in the interpreter
     assert failures(cases, every_poison=backend != "interpret") == []
 
 

@@ -34,18 +34,18 @@ from tileblas.routines.registry import ROUTINES
 
 def products(routine: str, dtype: str, name: str) -> Iterator[Case]:
     """Cases of one routine y := alpha A x + beta y, or of gemvt, which is two of them."""
-    yield from netlib(routine, dtype, {"interpret": 8, "reduced": 160}.get(name))
+    yield from netlib(routine, dtype, {"interpret": 6, "reduced": 160}.get(name))
     if routine == "gbmv":  # netlib's regression test
         yield matrix_case(routine, dtype, (0, 5), "T", "col+1", (1,), 1, -0.7, bands=(0, 0))
     if name == "netlib":
         return
     sections = (
-        (_sizes(routine, dtype, name), 7),
-        (_layouts(routine, dtype), 7),
-        (_batches(routine, dtype), 3),
-        (_scalars(routine, dtype), 7),
-        (_values(routine, dtype), 9),
-        (_exact(routine, dtype), 4),
+        (_sizes(routine, dtype, name), 5),
+        (_layouts(routine, dtype), 5),
+        (_batches(routine, dtype), 2),
+        (_scalars(routine, dtype), 4),
+        (_values(routine, dtype), 6),
+        (_exact(routine, dtype), 3),
     )
     for cases, count in sections:
         yield from few(cases, count) if name == "interpret" else cases

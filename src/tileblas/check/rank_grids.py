@@ -35,9 +35,9 @@ def updates(routine: str, dtype: str, name: str) -> Iterator[Case]:
     if name == "netlib":
         return
     sections = (
-        (_sizes(routine, dtype, name), 9),
-        (_layouts(routine, dtype), 6),
-        (_batches(routine, dtype), 5),
+        (_sizes(routine, dtype, name), 7),
+        (_layouts(routine, dtype), 5),
+        (_batches(routine, dtype), 3),
         (_scalars(routine, dtype), 6),
         (_values(routine, dtype), 5),
         (_exact(routine, dtype), 4),

@@ -67,8 +67,8 @@ def mirrored_kernel(
         columns = partial + down * slots * WIDTH
 
     UPPER: tl.constexpr = TRIANGLE and not LOWER
-    i = place(row, down, UPPER).to(tl.int64) * BLOCK
-    i += tl.arange(0, BLOCK).to(tl.int64)[:, None]
+    top = place(row, down, UPPER).to(tl.int64) * BLOCK
+    i = top + tl.arange(0, BLOCK).to(tl.int64)[:, None]
     i_end = tl.where(k > 0, m, 0)
     # Vectors come before tiles: see `matvec.add_columns`.
     w_re = tile.load(w, PARTS * i * w_inc, i < i_end)
@@ -79,20 +79,21 @@ def mirrored_kernel(
     im = re
     own_re = tl.zeros((BLOCK,), COMPUTE)
     own_im = own_re
-    # A mask narrows loads, so tiles of which all elements are there are read without one.
     inner = first
-    if not BANDED:
+    if STAGES > 1 and not BANDED:
+        # Tiles that are whole are read ahead, through shared memory.
         inner = whole_tiles(row, first, last, down, m, k, TRIANGLE, UPPER, BLOCK)
-    for col in tl.range(first, inner, num_stages=STAGES):
-        re, im, t_re, t_im = multiply_tile(
-            re, im, a, x, i, w_re, w_im, place(col, across, UPPER), m, k, reach,
-            a_m, a_n, a_curve, x_inc,
-            True, KIND, LOWER, BANDED, COMPLEX, CONJ_A, CONJ_X, CONJ_W, CURVED, UNIT, POLICY, BLOCK,
-        )  # fmt: skip
-        leave(columns, row, col, down, near, slots, t_re, t_im, TRIANGLE, COMPLEX, BLOCK, TILES)
+        for col in tl.range(first, inner, num_stages=STAGES):
+            re, im, t_re, t_im = multiply_tile(
+                re, im, a, x, i, top, w_re, w_im, place(col, across, UPPER), m, k, reach,
+                a_m, a_n, a_curve, x_inc,
+                True, KIND, LOWER, BANDED, COMPLEX, CONJ_A, CONJ_X, CONJ_W, CURVED, UNIT, POLICY,
+                BLOCK,
+            )  # fmt: skip
+            leave(columns, row, col, down, near, slots, t_re, t_im, TRIANGLE, COMPLEX, BLOCK, TILES)
     for col in range(inner, last):
         re, im, t_re, t_im = multiply_tile(
-            re, im, a, x, i, w_re, w_im, place(col, across, UPPER), m, k, reach,
+            re, im, a, x, i, top, w_re, w_im, place(col, across, UPPER), m, k, reach,
             a_m, a_n, a_curve, x_inc,
             False, KIND, LOWER, BANDED, COMPLEX, CONJ_A, CONJ_X, CONJ_W, CURVED, UNIT, POLICY,
             BLOCK,
@@ -264,12 +265,12 @@ def of_two(values, chosen):
 
 @triton.jit
 def multiply_tile(
-    p, q, a, x, i, w_re, w_im, col, m, n, reach, a_m, a_n, a_curve, x_inc,
+    p, q, a, x, i, top, w_re, w_im, col, m, n, reach, a_m, a_n, a_curve, x_inc,
     WHOLE: tl.constexpr, KIND: tl.constexpr, LOWER: tl.constexpr, BANDED: tl.constexpr,
     COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, CONJ_X: tl.constexpr, CONJ_W: tl.constexpr,
     CURVED: tl.constexpr, UNIT: tl.constexpr, POLICY: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """(p, q) + A x elementwise for the rows i of a tile, and op(A) w for its columns.
+    """(p, q) + A x elementwise for a tile's rows i, from `top` on, and op(A) w for its columns.
 
     `col` is the tile's place. It is read as reals, of complex elements both parts in turn; a WHOLE
     one without asking which elements are there.
@@ -290,7 +291,15 @@ def multiply_tile(
         x_other = tile.load(x, PARTS * j * x_inc + 1 - part % 2, j_mask)
         x_same, x_other = matvec.signed(x_same, x_other, part % 2 == 1, CONJ_A, CONJ_X)
 
-    if WHOLE:
+    # A mask narrows loads, so tiles of which all elements are there are read without one.
+    inside = WHOLE
+    if not WHOLE:
+        inside = (top + BLOCK <= m) & (right <= n)
+        if TRIANGLE:
+            inside &= top + BLOCK != right
+        if BANDED:
+            inside &= tl.abs(top + BLOCK - right) + BLOCK - 1 <= reach
+    if inside:
         value = tile.load(a, offset, None, POLICY)
         p, q, s, t = add_products(p, q, value, x_same, x_other, w_re, w_im, None, None, COMPLEX)
     else:

@@ -113,6 +113,8 @@ def can_number_blocks(config: Config, n: int) -> bool:
     return ceil_div(n, config["BLOCK_N"]) <= 2**30
 
 
+BAND_BODY = "band.band_kernel"
+
 # ---- triangular and banded matrices -----------------------------------------------------------
 
 
@@ -128,7 +130,9 @@ def plan_triangular(problem: Problem, table: Table, alignment: int) -> tuple[Lau
     return _plan_band(problem, problem.output, table, alignment)
 
 
-def _plan_band(problem: Problem, vector: View, table: Table, alignment: int) -> tuple[Launch, ...]:
+def _plan_band(
+    problem: Problem, vector: View, table: Table, alignment: int, config: Config | None = None
+) -> tuple[Launch, ...]:
     """Programs share the blocks of columns that a block of rows has, each an equal part of them."""
     problem = largest_axes_last(problem)
     in_place = vector.slot == problem.output.slot
@@ -145,7 +149,7 @@ def _plan_band(problem: Problem, vector: View, table: Table, alignment: int) -> 
     alignment = matrix_alignment(a, alignment, (x,) if x_unit else ())
     members = prod(problem.batch)
     reach = (max(below, above),) * 2 if mirror else (below, above)
-    config = choose_upto(
+    config = config or choose_upto(
         table.candidates("band", a.dtype.name, "col" if columns else "row"),
         m * min(n, sum(reach) + 1) * members,
     )
@@ -199,7 +203,7 @@ def _plan_band(problem: Problem, vector: View, table: Table, alignment: int) -> 
         groups = count * row_blocks
         width = config["BLOCK_M"] * sum_bytes(problem)
         return binder.launch(
-            "band.band_kernel",
+            BAND_BODY,
             groups * splits,
             config,
             alignment,
@@ -261,23 +265,27 @@ def plan_mirrored(problem: Problem, table: Table, alignment: int) -> tuple[Launc
         return plan_gemv(problem, table, alignment)
     problem = largest_axes_last(problem)
     a, x = problem.inputs
-    if reads_twice(problem, table):
-        return _plan_band(problem, x, table, alignment)
-    return _plan_mirrored(problem, (a, x, x), (problem.output, problem.output), table, alignment)
+    config = choose_mirrored(problem, table)
+    if config.body == BAND_BODY:
+        return _plan_band(problem, x, table, alignment, config)
+    y = problem.output
+    return _plan_mirrored(problem, (a, x, x), (y, y), table, alignment, config)
 
 
-def reads_twice(problem: Problem, table: Table) -> bool:
-    """Whether each element is read for its row and again for its column, the second time from L2.
+def choose_mirrored(problem: Problem, table: Table) -> Config:
+    """The configuration for a mirrored matrix, whose rows of the table say up to which size.
 
-    That takes no hand-over between blocks, and no tiles that are mostly outside of a narrow band.
+    That is the number of elements; of a band that of diagonals. Some have the body of band_kernel:
+    each element is then read for its row, and again for its column, the second time from L2. That
+    takes no hand-over between blocks, and no tiles that are mostly outside of a narrow band.
     """
     known, a = problem.structure, problem.inputs[0]
     assert known is not None
-    n = a.shape[0]
-    diagonals = min(max(known.below, known.above) + 1, n)
-    stored = (n * diagonals - diagonals * (diagonals - 1) // 2) * a.dtype.itemsize
-    stored *= prod(problem.batch)
-    return diagonals <= table.narrow_band or stored <= table.mirror_in_l2
+    diagonals = max(known.below, known.above) + 1
+    if diagonals < a.shape[0]:
+        return choose_upto(table.candidates("mirrored", a.dtype.name, "band"), diagonals)
+    size = prod(a.shape) * prod(problem.batch)
+    return choose_upto(table.candidates("mirrored", a.dtype.name), size)
 
 
 def plan_both(problem: Problem, table: Table, alignment: int) -> tuple[Launch, ...]:
@@ -289,7 +297,8 @@ def plan_both(problem: Problem, table: Table, alignment: int) -> tuple[Launch, .
     a, x, w, y = problem.inputs
     z = problem.output
     if not drops_product(problem):
-        return _plan_mirrored(problem, (a, x, w), (y, z), table, alignment)
+        config = choose_upto(table.candidates("mirrored", a.dtype.name, "general"), prod(a.shape))
+        return _plan_mirrored(problem, (a, x, w), (y, z), table, alignment, config)
     launches: list[Launch] = []
     for output in (y, z):
         n = output.shape[0]
@@ -313,6 +322,7 @@ def _plan_mirrored(
     outputs: tuple[View, View],
     table: Table,
     alignment: int,
+    config: Config,
 ) -> tuple[Launch, ...]:
     """Programs take strips of tiles and leave sums for blocks of the outputs; the last adds up.
 
@@ -330,7 +340,6 @@ def _plan_mirrored(
     m, n = a.shape
     triangle = known.kind in ("symmetric", "hermitian", "skew")
     alignment = matrix_alignment(a, alignment)
-    config = choose_upto(table.candidates("mirrored", a.dtype.name), m * n * prod(problem.batch))
     side = config["BLOCK"]
     down, across = ceil_div(m, side), ceil_div(n, side)
     reach = max(known.below, known.above)

@@ -83,7 +83,7 @@ def plan_solve(problem: Problem, table: Table, alignment: int) -> tuple[Launch, 
     by_rows = not lies_by_columns(a)
     alignment = matrix_alignment(a, alignment)
     config = choose_upto(table.candidates("solve", a.dtype.name), n)
-    strips = ceil_div(n, config["ROWS"])
+    strips = ceil_div(n, config["SIDE"])
     reach = max(known.below, known.above)
 
     def make(binder: Binder, inner: int, count: int) -> Launch:
@@ -114,9 +114,9 @@ def plan_solve(problem: Problem, table: Table, alignment: int) -> tuple[Launch, 
         binder.constant("BATCHED", count > 1)
         for knob, value in config.knobs:
             binder.constant(knob, value)
-        squares = count * strips * config["ROWS"] * config["SIDE"]
+        squares = count * strips * config["SIDE"] ** 2
         # A number is sent in words of 64 bits, each with 32 of its own.
-        words = count * strips * config["ROWS"] * sum_bytes(problem) // 4
+        words = count * strips * config["SIDE"] * sum_bytes(problem) // 4
         return binder.launch(
             "solve.solve_kernel",
             count * strips,

@@ -11,7 +11,7 @@ from tileblas.core.versions import number, triton_version
 
 FALLBACK = "default"
 
-_LIMITS = ("evict_first_upto", "evict_first_updates_upto", "mirror_in_l2", "narrow_band")
+_LIMITS = ("evict_first_upto", "evict_first_updates_upto")
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,6 @@ class Table:
     rows: tuple[tuple[tuple[str, str], Config], ...]
     evict_first_upto: int = 0  # bytes
     evict_first_updates_upto: int = 0  # bytes, of operands some of which are written
-    mirror_in_l2: int = 0  # bytes of a symmetric matrix that is read by rows and by columns
-    narrow_band: int = 0  # diagonals of one that is read so whatever its size
 
     def streams(self, size: int, writes: bool = False) -> bool:
         """Whether operands of `size` bytes that are read once should leave L2 first.
