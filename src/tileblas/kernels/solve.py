@@ -134,17 +134,26 @@ def subtract_solved(
     begin = tl.full((), 0, tl.int32)
     if BANDED:
         begin = (tl.maximum(strip.to(tl.int64) * SIDE - reach, 0) // SIDE).to(tl.int32)
-    a_re, a_im, keep = load_before(
-        a, row_offset, i, start, n, reach, a_n, a_curve, begin, strips,
-        COMPLEX, CONJ_A, UPPER, CURVED, BANDED, BY_ROWS, SIDE,
-    )  # fmt: skip
     for before in range(begin, strip):
-        # The next tile is on its way while x of this one is waited for; after the last one it is
-        # that of the square itself, which nobody uses.
-        next_re, next_im, next_keep = load_before(
-            a, row_offset, i, start, n, reach, a_n, a_curve, before + 1, strips,
-            COMPLEX, CONJ_A, UPPER, CURVED, BANDED, BY_ROWS, SIDE,
-        )  # fmt: skip
+        left = squares.turn(before, strips, UPPER) * tl.full((), SIDE, tl.int64)
+        j = left + tl.arange(0, SIDE)
+        col_offset = tile.along(j, a_n, a_curve, CURVED == "columns")
+        keep = None
+        if BANDED:
+            keep = squares.distance(i[:, None], j[None, :], UPPER) <= reach
+        # The tile is on its way while x is waited for. To compare with n narrows loads, so only
+        # tiles at an edge do.
+        if (start + SIDE <= n) & (left + SIDE <= n):
+            a_re, a_im = squares.load_tile(
+                a, row_offset, col_offset, keep, COMPLEX, CONJ_A, BY_ROWS
+            )
+        else:
+            there = (i < n)[:, None] & (j < n)[None, :]
+            if BANDED:
+                there &= keep
+            a_re, a_im = squares.load_tile(
+                a, row_offset, col_offset, there, COMPLEX, CONJ_A, BY_ROWS
+            )
         x_re, x_im = messages.receive(words + before * WORDS, DTYPE, COMPLEX, SIDE)
         p_re, p_im = squares.multiply(a_re, a_im, x_re[None, :], x_im[None, :], COMPLEX)
         if BANDED:
@@ -152,35 +161,9 @@ def subtract_solved(
             p_im = tl.where(keep, p_im, 0)
         re += p_re
         im += p_im
-        a_re, a_im, keep = next_re, next_im, next_keep
     re = b_re - tl.sum(re, 1)
     if COMPLEX:
         im = b_im - tl.sum(im, 1)
     else:
         im = re
     return re, im
-
-
-@triton.jit
-def load_before(
-    a, row_offset, i, start, n, reach, a_n, a_curve, strip, strips,
-    COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, UPPER: tl.constexpr, CURVED: tl.constexpr,
-    BANDED: tl.constexpr, BY_ROWS: tl.constexpr, SIDE: tl.constexpr,
-):  # fmt: skip
-    """The tile of A at the rows i and the columns of a strip, as (re, im), and what is there of it.
-
-    Nothing is where the columns are no longer before the rows.
-    """
-    left = squares.turn(strip, strips, UPPER) * tl.full((), SIDE, tl.int64)
-    j = left + tl.arange(0, SIDE)
-    col_offset = tile.along(j, a_n, a_curve, CURVED == "columns")
-    keep = (i >= 0)[:, None] & (j >= 0)[None, :]
-    if BANDED:
-        keep &= squares.distance(i[:, None], j[None, :], UPPER) <= reach
-    # To compare with n narrows loads, so only short tiles do.
-    if (start + SIDE <= n) & (left + SIDE <= n) & (left != start) & (not BANDED):
-        re, im = squares.load_tile(a, row_offset, col_offset, None, COMPLEX, CONJ_A, BY_ROWS)
-    else:
-        there = keep & (i < n)[:, None] & (j < n)[None, :] & (left != start)
-        re, im = squares.load_tile(a, row_offset, col_offset, there, COMPLEX, CONJ_A, BY_ROWS)
-    return re, im, keep
