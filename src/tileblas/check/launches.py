@@ -54,7 +54,9 @@ def posed(case: Case) -> tuple[Problem, int]:
     spec = ROUTINES[case.routine]
     plans = {plan.name: plan for plan in case.plans}
     operands = [_operand(plans[a.name]) if a.name in plans else None for a in spec.arguments]
-    letters = check.check_options(spec, dict(case.options), None)
+    options = dict(case.options)
+    named = {name: options.get(name) for name in spec.option_names}
+    letters = check.check_options(spec, named, None)
     dims, batch = check.check_shapes(spec, operands, letters)
     made = results(spec, operands, dims, batch, DTYPES[case.dtype])
     problem = canonical(spec, operands, made, dims, batch, letters, _scalars(spec, case))

@@ -94,13 +94,15 @@ def _sizes(routine: str, dtype: str, name: str) -> Iterator[Case]:
 
 
 def _large(routine: str, dtype: str) -> Iterator[Case]:
+    """Orders of many tiles, and of one type more members of a batch than a grid's axis holds."""
     spec = ROUTINES[routine]
     widths = widths_of(spec)
     for letters, layout in zip(letters_of(spec), plain_layouts(spec), strict=False):
         size = (LARGE_ORDER, LARGE_ORDER - 3) if "m" in spec.dims else LARGE_ORDER
         yield _make(routine, dtype, size, letters, layout, bands=next(widths))
-    many = batches_of(spec, ((MANY,), (), (MANY,)))
-    yield _make(routine, dtype, 2, letters_of(spec)[-1], batches=many, new=True)
+    if dtype == spec.dtypes[-1]:
+        many = batches_of(spec, ((MANY,), (), (MANY,)))
+        yield _make(routine, dtype, 2, letters_of(spec)[-1], batches=many, new=True)
 
 
 def _layouts(routine: str, dtype: str) -> Iterator[Case]:

@@ -78,12 +78,14 @@ def _sizes(routine: str, dtype: str, name: str) -> Iterator[Case]:
 
 
 def _large(routine: str, dtype: str) -> Iterator[Case]:
+    """Orders of many tiles, and of one type more members of a batch than a grid's axis holds."""
     spec = ROUTINES[routine]
     size = (LARGE_ORDER, LARGE_ORDER - 3) if "m" in spec.dims else LARGE_ORDER
     for letters, layout in itertools.product(letters_of(spec), plain_layouts(spec)[:2]):
         yield _make(routine, dtype, size, letters, layout)
-    many = batches_of(spec, ((MANY,), (), (MANY,)))
-    yield _make(routine, dtype, 2, letters_of(spec)[-1], batches=many)
+    if dtype == spec.dtypes[-1]:
+        many = batches_of(spec, ((MANY,), (), (MANY,)))
+        yield _make(routine, dtype, 2, letters_of(spec)[-1], batches=many)
 
 
 def _layouts(routine: str, dtype: str) -> Iterator[Case]:

@@ -43,7 +43,8 @@ def place(
         columns = sizes["n"]
         if arg.trans and options[arg.trans] != "N":
             rows, columns = columns, rows
-        down, along = strides
+        # An axis of one element has no stride, whatever is given as such.
+        down, along = (step if n > 1 else 0 for n, step in zip(shape, strides, strict=True))
         above = _above(arg, shape[0], options)
         return Place((rows, columns), (down, along - down), above * down)
     if arg.storage == PACKED:

@@ -50,11 +50,17 @@ def solve_kernel(
         COMPLEX, CONJ_A, UNIT_DIAG, UPPER, CURVED, BANDED, BY_ROWS, SIDE,
     )  # fmt: skip
     square = squares.load_square(partial, one, UPPER, COMPLEX, SIDE)
-    b_re, b_im = subtract_solved(
+    re, im = subtract_solved(
         a, x, words, row_offset, i, start, n, reach, a_n, a_curve, x_inc, strip, strips,
         COMPLEX, CONJ_A, NEGATE, UPPER, CURVED, BANDED, BY_ROWS, SIDE,
     )  # fmt: skip
 
+    # Gathered in the order they have, so that each thread gets one, not what a sum leaves in it.
+    lane = tl.arange(0, SIDE) * one
+    b_re = tl.gather(re, lane, 0)
+    b_im = b_re
+    if COMPLEX:
+        b_im = tl.gather(im, lane, 0)
     # A loop of one round, which keeps apart the layouts before and after it: else Triton does every
     # step twice, once with a number in one thread, once as the tile of A has it.
     x_re, x_im = b_re, b_im
