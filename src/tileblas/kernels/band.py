@@ -15,7 +15,7 @@ def band_kernel(
     NEGATE: tl.constexpr, CONJ_SCALARS: tl.constexpr,
     ALPHA_KIND: tl.constexpr, BETA_KIND: tl.constexpr,
     MIRROR: tl.constexpr, IN_PLACE: tl.constexpr, UNIT_DIAG: tl.constexpr, CURVED: tl.constexpr,
-    BATCHED: tl.constexpr, SPLIT: tl.constexpr,
+    BATCHED: tl.constexpr,
     BY_COLUMNS: tl.constexpr, UNIT: tl.constexpr, POLICY: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, UNROLL: tl.constexpr,
 ):  # fmt: skip
@@ -30,7 +30,7 @@ def band_kernel(
     in the workspace until nobody reads x any more, and the last program of all moves them there.
     The axis across the one along which A lies is CURVED where A is packed.
     """
-    group, split = tile.position(tl.program_id(0), splits, True, SPLIT)
+    group, split = tile.position(tl.program_id(0), splits, True, True)
     batch, row_block = tile.position(group, row_blocks, BATCHED, True)
     a = tile.batch_base(a, batch, inner, a_b0, a_b1, COMPLEX)
     x = tile.batch_base(x, batch, inner, x_b0, x_b1, COMPLEX)

@@ -173,7 +173,7 @@ def _plan_band(
             binder.size(name, value)
         bind_matrix(binder, a)
         binder.stride("x_inc", x.strides[0], x, unit=x_unit, wide=x_unit)
-        binder.stride("y_inc", y.strides[0], y, unit=unit_axis(y) == 0, wide=False)
+        binder.stride("y_inc", y.strides[0], y, wide=False)
         binder.count("inner", inner)
         binder.batch_strides("a", a)
         binder.batch_strides("x", x, wide=x_unit)
@@ -193,7 +193,6 @@ def _plan_band(
         binder.constant("UNIT_DIAG", known.unit)
         binder.constant("CURVED", any(a.curve))
         binder.constant("BATCHED", count > 1)
-        binder.constant("SPLIT", splits > 1)
         binder.constant("BY_COLUMNS", columns)
         binder.constant("UNIT", a.strides[0 if columns else 1] == 1)
         binder.constant("POLICY", "evict_first" if passes_by else "")
@@ -362,9 +361,9 @@ def _plan_mirrored(
         for name, value in (("m", m), ("n", n), ("reach", reach)):
             binder.size(name, value)
         bind_matrix(binder, a)
-        for name, view in vectors:
-            unit = unit_axis(view) == 0
-            binder.stride(f"{name}_inc", view.strides[0], view, unit=unit, wide=False)
+        binder.stride("x_inc", x.strides[0], x, unit=unit_axis(x) == 0, wide=False)
+        for name, view in vectors[1:]:  # of which a tile takes little: no variant of its own
+            binder.stride(f"{name}_inc", view.strides[0], view, wide=False)
         binder.count("inner", inner)
         binder.batch_strides("a", a)
         for name, view in vectors:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from tileblas.core.call import Problem, Structure
-from tileblas.routines.binder import Binder, largest_axes_last, over_batch, unit_axis
+from tileblas.routines.binder import Binder, largest_axes_last, over_batch
 from tileblas.routines.launch import Launch
 from tileblas.routines.level2_plans import (
     bind_matrix,
@@ -44,8 +44,9 @@ def plan_rank(problem: Problem, table: Table, alignment: int) -> tuple[Launch, .
         alpha = binder.scalar("alpha")
         binder.size("m", m)
         binder.size("n", n)
-        binder.stride("x_inc", x.strides[0], x, unit=unit_axis(x) == 0, wide=False)
-        binder.stride("y_inc", y.strides[0], y, unit=unit_axis(y) == 0, wide=False)
+        # Tiles take little of the vectors: whether these have gaps makes no variant.
+        binder.stride("x_inc", x.strides[0], x, wide=False)
+        binder.stride("y_inc", y.strides[0], y, wide=False)
         bind_matrix(binder, a)
         binder.count("inner", inner)
         binder.batch_strides("x", x, wide=False)
@@ -96,7 +97,7 @@ def plan_solve(problem: Problem, table: Table, alignment: int) -> tuple[Launch, 
         binder.size("n", n)
         binder.size("reach", reach)
         bind_matrix(binder, a)
-        binder.stride("x_inc", x.strides[0], x, unit=unit_axis(x) == 0, wide=False)
+        binder.stride("x_inc", x.strides[0], x, wide=False)
         binder.count("inner", inner)
         binder.batch_strides("a", a)
         binder.batch_strides("x", x, wide=False)
