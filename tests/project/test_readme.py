@@ -18,7 +18,8 @@ TEXT = README.read_text(encoding="utf-8")
 RESULTS = README.parent / "results"
 MATRICES = ("h200_2026-11-30_accept_4.csv",)
 VECTORS = ("h200_2026-11-30_level1_5.csv", "h200_2026-11-30_level1_6.csv")  # the second counts more
-TABLES = ("routines", "vectors", "speed")
+MATVECS = ("h200_2026-11-30_level2.csv",)
+TABLES = ("routines", "vectors", "matvecs", "speed")
 
 # A fenced block of Python, a line that prints with its result behind it, and a GPU array library.
 SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -59,6 +60,21 @@ def vector_table() -> str:
     return "\n".join(lines) + "\n"
 
 
+def matvec_table() -> str:
+    """Level 2 by routine, triangle and transpose, and type: the same, by order."""
+    rows = rows_of(MATVECS)
+    ratios = {(f"{r['routine']} {r['trans']}", r["dtype"], r["size"]): r["ratio"] for r in rows}
+    sizes = ("1024", "4096", "8192")
+    dtypes = ("float32", "float64", "complex64", "complex128")
+    lines = [f"| routine | {' | '.join(dtypes)} |", "|---" * (len(dtypes) + 1) + "|"]
+    for name in dict.fromkeys(key[0] for key in ratios):
+        found = [[ratios.get((name, dtype, size)) for size in sizes] for dtype in dtypes]
+        cells = [" ".join(f"{float(ratio):.2f}" for ratio in each if ratio) for each in found]
+        if sum(map(bool, cells)) and all(len(cell.split()) in (0, 3) for cell in cells):
+            lines.append(f"| {name} | {' | '.join(cell or '-' for cell in cells)} |")
+    return "\n".join(lines) + "\n"
+
+
 def measured() -> dict[tuple[str, str], list[dict[str, str]]]:
     """The rows of matrices by what the table has a line for: a routine, its form, and a dtype."""
     groups: dict[tuple[str, str], list[dict[str, str]]] = {}
@@ -91,7 +107,12 @@ def speed_table() -> str:
     return "\n".join(lines) + "\n"
 
 
-MAKERS = {"routines": routine_table, "vectors": vector_table, "speed": speed_table}
+MAKERS = {
+    "routines": routine_table,
+    "vectors": vector_table,
+    "matvecs": matvec_table,
+    "speed": speed_table,
+}
 
 
 def markers(table: str) -> tuple[str, str]:
