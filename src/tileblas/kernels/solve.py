@@ -140,6 +140,9 @@ def subtract_solved(
     begin = tl.full((), 0, tl.int32)
     if BANDED:
         begin = (tl.maximum(strip.to(tl.int64) * SIDE - reach, 0) // SIDE).to(tl.int32)
+        # For the strip before it waits even one that is alone on its diagonal: so the last one to
+        # end is the last strip, which may then clear the words.
+        begin = tl.maximum(tl.minimum(begin, strip - 1), 0)
     for before in range(begin, strip):
         left = squares.turn(before, strips, UPPER) * tl.full((), SIDE, tl.int64)
         j = left + tl.arange(0, SIDE)

@@ -1,0 +1,198 @@
+"""solve_kernel in the interpreter: residuals, quotients that are not safe, and what is sent."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("triton")
+pytest.importorskip("ml_dtypes")
+pytestmark = pytest.mark.interpret
+
+from kernel_harness import UNIT, magnitude, placed, random, untouched, wide  # noqa: E402
+from level2_harness import solve_in_place, store  # noqa: E402
+
+from tileblas.kernels import messages  # noqa: E402
+
+
+def assert_solved(full, x, b, n):
+    """|b - A x| <= (n + 2) eps |A| |x|, element by element; complex numbers count twice."""
+    assert np.isfinite(x).all()
+    residual = magnitude(wide(b) - (full * wide(x)[..., None, :]).sum(-1))
+    sums = (magnitude(full) * magnitude(x)[..., None, :]).sum(-1)
+    tiny = np.finfo(x.dtype).smallest_subnormal * (1 + magnitude(full).max())
+    assert np.all(residual <= 2 * (n + 2) * UNIT[x.dtype.name] * (sums + magnitude(b)) + tiny)
+
+
+def triangle(rng, dtype, n, lower, storage="", reach=None, unit=False, batch=(), by_columns=True):
+    """A triangle that is no worse to solve than its order, and its whole matrix."""
+    values = random(rng, dtype, *batch, n, n) / n
+    i = np.arange(n)
+    values[..., i, i] += 1 + (i % 3)
+    reach = n - 1 if reach is None else reach
+    below, above = (reach, 0) if lower else (0, reach)
+    a = store(values, storage, below, above, by_columns, diagonal=not unit)
+    full = wide(a.values)
+    if unit:
+        full[..., i, i] = 1
+    return a, full
+
+
+# Squares are 8 x 8 in these tests.
+@pytest.mark.parametrize("storage", ["", "band", "packed"])
+@pytest.mark.parametrize("lower", [False, True], ids=["upper", "lower"])
+@pytest.mark.parametrize(
+    ("dtype", "n", "trans", "unit"),
+    [
+        ("float32", 33, "N", False),
+        ("float64", 29, "T", True),
+        ("complex64", 21, "C", False),
+        ("complex128", 16, "N", True),
+    ],
+)
+def test_triangles(storage, lower, dtype, n, trans, unit):
+    """The other triangle and a unit diagonal are NaN; the matrix stays as it is."""
+    rng = np.random.default_rng(n)
+    reach = 11 if storage == "band" else n - 1
+    a, full = triangle(rng, dtype, n, lower, storage, reach, unit, by_columns=n % 2 == 0)
+    before = a.memory.copy()
+    if trans != "N":
+        a, full, lower = a.transposed, full.T, not lower
+    if trans == "C":
+        full = full.conj()
+    x = random(rng, dtype, n)
+    b = x.copy()
+    solve_in_place(a, x, upper=not lower, reach=reach, unit_diag=unit, conj_a=trans == "C")
+    assert_solved(full, x, b, n)
+    assert a.memory.tobytes() == before.tobytes()
+
+
+@pytest.mark.parametrize("n", [1, 5, 8, 70, 140])
+@pytest.mark.parametrize("lower", [False, True], ids=["upper", "lower"])
+@pytest.mark.parametrize("by_columns", [False, True], ids=["rows", "columns"])
+def test_sizes(n, lower, by_columns):
+    rng = np.random.default_rng(n)
+    a, full = triangle(rng, "float32", n, lower, by_columns=by_columns)
+    x = random(rng, "float32", n)
+    b = x.copy()
+    solve_in_place(a, x, upper=not lower, side=8 if n < 70 else 16)
+    assert_solved(full, x, b, n)
+
+
+@pytest.mark.parametrize("reach", [0, 1, 7, 8, 9, 16])
+@pytest.mark.parametrize("lower", [False, True], ids=["upper", "lower"])
+def test_bands_that_end_at_any_place_in_a_square(reach, lower):
+    rng = np.random.default_rng(reach)
+    a, full = triangle(rng, "float64", 33, lower, "band", reach)
+    x = random(rng, "float64", 33)
+    b = x.copy()
+    solve_in_place(a, x, upper=not lower, reach=reach)
+    assert_solved(full, x, b, 33)
+
+
+def test_batches_steps_and_minus_signs():
+    """Two batch axes, x backwards with gaps among NaN that stays; -A is solved as -b."""
+    rng = np.random.default_rng(6)
+    a, full = triangle(rng, "float32", 20, True, batch=(2, 2))
+    x, buffer = placed(random(rng, "float32", 2, 2, 20), (1, 1, -2))
+    b, before = x.copy(), buffer.copy()
+    solve_in_place(a, x, upper=False, negate=True)
+    assert_solved(-full, x, b, 20)
+    assert untouched(buffer, x, before)
+
+
+# ---- quotients of elements and diagonal elements that are no normal numbers --------------------
+
+
+def solved_in_turn(full, b, upper):
+    """x with A x = b, element by element in the type of b, as BLAS does; nothing is skipped."""
+    x, order = b.copy(), range(b.size)
+    with np.errstate(all="ignore"):
+        for j in reversed(order) if upper else order:
+            x[j] = x[j] / full[j, j]
+            rest = slice(0, j) if upper else slice(j + 1, None)
+            x[rest] = x[rest] - full[rest, j] * x[j]
+    return x
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("bad", [0.0, np.inf, np.nan, "subnormal"])
+@pytest.mark.parametrize("place", [3, 18])
+def test_a_diagonal_element_that_is_not_normal(dtype, upper, bad, place):
+    """Zeros meet what it gives too: the same elements are NaN and Inf as in BLAS."""
+    n = 21
+    values = np.triu(np.ones((n, n), dtype), 1) if upper else np.tril(np.ones((n, n), dtype), -1)
+    values[:, place] *= np.arange(n) % 2
+    np.fill_diagonal(values, 1)
+    b = np.ones(n, dtype)
+    if bad == "subnormal":
+        values[place, place] = 4 * np.finfo(dtype).smallest_subnormal
+        b[place] = 8 * np.finfo(dtype).smallest_subnormal
+        values[np.arange(n) != place, place] = 0
+    else:
+        values[place, place] = bad
+    x = b.copy()
+    a = store(values, "", 0 if upper else n - 1, n - 1 if upper else 0)
+    solve_in_place(a, x, upper=upper)
+    expected = solved_in_turn(values, b, upper)
+    np.testing.assert_array_equal(np.isnan(x), np.isnan(expected))
+    np.testing.assert_array_equal(np.isinf(x), np.isinf(expected))
+    if bad == "subnormal":
+        np.testing.assert_array_equal(x, expected)  # whole numbers: exact
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("unit", [False, True])
+def test_quotients_that_overflow_or_vanish_have_harmless_products(dtype, upper, unit):
+    """a_ij / a_jj leaves the range, a_ij x_j does not. A column of each kind in each square."""
+    n, real = 20, np.finfo(dtype)
+    values = random(np.random.default_rng(2), dtype, n, n)
+    values = np.triu(values) if upper else np.tril(values)
+    b = np.ones(n, dtype)
+    big, small = np.sqrt(real.max), np.sqrt(real.tiny)
+    i = np.arange(n)
+    values[i, i] = 2
+    if not unit:  # x is 1/8 and 8: products are of the order of big and small, quotients beyond
+        values[:, 4:16:6] *= big * 16
+        values[[4, 10], [4, 10]] = small / 16
+        b[[4, 10]] = small / 128
+        values[:, 5:16:6] *= small / 16
+        values[[5, 11], [5, 11]] = big * 16
+    x = b.copy()
+    a = store(values, "", 0 if upper else n - 1, n - 1 if upper else 0, diagonal=not unit)
+    full = wide(a.values)
+    full[i, i] = 1 if unit else full[i, i]
+    solve_in_place(a, x, upper=upper, unit_diag=unit)
+    assert_solved(full, x, b, n)
+
+
+def test_no_zero_is_skipped():
+    """A NaN below a zero of b."""
+    values = np.tril(np.ones((20, 20), np.float32))
+    values[12, 2] = np.nan
+    x = np.zeros(20, np.float32)
+    solve_in_place(store(values, "", 19, 0), x, upper=False)
+    assert np.isnan(x[12:]).all()
+    assert not x[:12].any()
+
+
+# ---- messages ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reach", [0, 1, 19])
+def test_words_that_nobody_waits_for_are_not_sent(reach, monkeypatch):
+    """The last strip clears all words, perhaps before another one sends what it does not read.
+
+    Nobody reads those of the last strip, and none of a diagonal.
+    """
+    sent = []
+    send = messages.send.fn
+
+    def noted(words, re, im, COMPLEX):
+        sent.append(1)
+        return send(words, re, im, COMPLEX)
+
+    monkeypatch.setattr(messages.send, "fn", noted)
+    a, _ = triangle(np.random.default_rng(1), "float32", 20, True, "band", reach)
+    solve_in_place(a, np.ones(20, np.float32), upper=False, reach=reach)
+    assert len(sent) == (2 if reach else 0)
