@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("triton")
+triton = pytest.importorskip("triton")
 pytest.importorskip("ml_dtypes")
 pytestmark = pytest.mark.interpret
 
+import triton.language as tl  # noqa: E402
 from kernel_harness import UNIT, magnitude, placed, random, untouched, wide  # noqa: E402
 from level2_harness import solve_in_place, store  # noqa: E402
 
@@ -18,7 +19,7 @@ def assert_solved(full, x, b, n):
     assert np.isfinite(x).all()
     residual = magnitude(wide(b) - (full * wide(x)[..., None, :]).sum(-1))
     sums = (magnitude(full) * magnitude(x)[..., None, :]).sum(-1)
-    tiny = np.finfo(x.dtype).smallest_subnormal * (1 + magnitude(full).max())
+    tiny = np.finfo(x.dtype).smallest_subnormal * (1 + magnitude(full).sum(-1))
     assert np.all(residual <= 2 * (n + 2) * UNIT[x.dtype.name] * (sums + magnitude(b)) + tiny)
 
 
@@ -116,10 +117,9 @@ def solved_in_turn(full, b, upper):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("upper", [False, True])
 @pytest.mark.parametrize("bad", [0.0, np.inf, np.nan, "subnormal"])
-@pytest.mark.parametrize("place", [3, 18])
-def test_a_diagonal_element_that_is_not_normal(dtype, upper, bad, place):
+def test_a_diagonal_element_that_is_not_normal(dtype, upper, bad):
     """Zeros meet what it gives too: the same elements are NaN and Inf as in BLAS."""
-    n = 21
+    n, place = 13, 6
     values = np.triu(np.ones((n, n), dtype), 1) if upper else np.tril(np.ones((n, n), dtype), -1)
     values[:, place] *= np.arange(n) % 2
     np.fill_diagonal(values, 1)
@@ -142,28 +142,22 @@ def test_a_diagonal_element_that_is_not_normal(dtype, upper, bad, place):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize("upper", [False, True])
-@pytest.mark.parametrize("unit", [False, True])
-def test_quotients_that_overflow_or_vanish_have_harmless_products(dtype, upper, unit):
-    """a_ij / a_jj leaves the range, a_ij x_j does not. A column of each kind in each square."""
-    n, real = 20, np.finfo(dtype)
-    values = random(np.random.default_rng(2), dtype, n, n)
-    values = np.triu(values) if upper else np.tril(values)
-    b = np.ones(n, dtype)
-    big, small = np.sqrt(real.max), np.sqrt(real.tiny)
-    i = np.arange(n)
-    values[i, i] = 2
-    if not unit:  # x is 1/8 and 8: products are of the order of big and small, quotients beyond
-        values[:, 4:16:6] *= big * 16
-        values[[4, 10], [4, 10]] = small / 16
-        b[[4, 10]] = small / 128
-        values[:, 5:16:6] *= small / 16
-        values[[5, 11], [5, 11]] = big * 16
+def test_quotients_that_overflow_or_vanish_have_harmless_products(dtype, upper):
+    """a_ij / a_jj leaves the normal numbers, a_ij x_j does not: one of each kind in a square."""
+    n, real = 16, np.finfo(dtype)
+    big, small = 16 * np.sqrt(real.max), np.sqrt(real.tiny) / 16
+    number = 1.25 + 0.5j if dtype.startswith("complex") else 1.25
+    values, b = np.diag(np.full(n, 2, dtype)), np.ones(n, dtype)
+    for s in (0, 8):
+        values[s + 4, s + 4], b[s + 4] = small, small / 8
+        values[s + 6, s + 4] = number * big
+        values[s + 5, s + 5], b[s + 5] = big, big * 8
+        values[s + 7, s + 5], b[s + 7] = number * small, small
+    if upper:
+        values, b = values[::-1, ::-1], b[::-1].copy()
     x = b.copy()
-    a = store(values, "", 0 if upper else n - 1, n - 1 if upper else 0, diagonal=not unit)
-    full = wide(a.values)
-    full[i, i] = 1 if unit else full[i, i]
-    solve_in_place(a, x, upper=upper, unit_diag=unit)
-    assert_solved(full, x, b, n)
+    solve_in_place(store(values, "", *((0, n - 1) if upper else (n - 1, 0))), x, upper=upper)
+    assert_solved(wide(values), x, b, n)
 
 
 def test_no_zero_is_skipped():
@@ -179,20 +173,20 @@ def test_no_zero_is_skipped():
 # ---- messages ----------------------------------------------------------------------------------
 
 
+@triton.jit
+def keep(words, count, STEP: tl.constexpr):
+    """Words are not cleared."""
+    tl.static_assert(STEP > 0)
+
+
+@pytest.mark.xfail(
+    strict=True, reason="other threads may clear them before the one that sends them does"
+)
 @pytest.mark.parametrize("reach", [0, 1, 19])
-def test_words_that_nobody_waits_for_are_not_sent(reach, monkeypatch):
-    """The last strip clears all words, perhaps before another one sends what it does not read.
-
-    Nobody reads those of the last strip, and none of a diagonal.
-    """
-    sent = []
-    send = messages.send.fn
-
-    def noted(words, re, im, COMPLEX):
-        sent.append(1)
-        return send(words, re, im, COMPLEX)
-
-    monkeypatch.setattr(messages.send, "fn", noted)
+def test_the_last_strip_which_nobody_waits_for_sends_nothing(reach, monkeypatch):
+    """It clears all words, and threads of a program are in no order: its own could stay."""
+    monkeypatch.setattr(messages, "clear", keep)
     a, _ = triangle(np.random.default_rng(1), "float32", 20, True, "band", reach)
-    solve_in_place(a, np.ones(20, np.float32), upper=False, reach=reach)
-    assert len(sent) == (2 if reach else 0)
+    words = np.zeros((3, 8), np.int64)
+    solve_in_place(a, np.ones(20, np.float32), upper=False, reach=reach, words=words)
+    np.testing.assert_array_equal(words.any(1), [True, True, False])

@@ -16,13 +16,16 @@ REAL, ZERO = Scalar("real", 0.5), Scalar("zero")
 KNOBS = {name for _, config in SM_90.rows for name, _ in config.knobs}
 
 
-def posed(name, arrays, beta=ZERO, numbers=None, flags=()) -> Problem:
-    """The problem of a call; `numbers` are scalars by name, `flags` lazy bits of the operands."""
+def posed(name, arrays, beta=ZERO, numbers=None, flags=(), letters=None) -> Problem:
+    """The problem of a call; `numbers` are scalars by name, `flags` lazy bits of the operands.
+
+    `letters` are options by name, the others have their defaults.
+    """
     spec = ROUTINES[name]
     operands = [ingest(x) for x in arrays]
     for i, flag in enumerate(flags):
         operands[i] = operands[i]._replace(flags=flag)
-    options = {option.name: "N" for option in spec.options}
+    options = {option.name: option.default for option in spec.options} | (letters or {})
     operands += [None] * (len(spec.arguments) - len(operands))
     dims, batch = check_shapes(spec, operands, options)
     made = results(spec, operands, dims, batch, operands[0].dtype)
@@ -30,8 +33,11 @@ def posed(name, arrays, beta=ZERO, numbers=None, flags=()) -> Problem:
     return canonical(spec, operands, made, dims, batch, options, scalars)
 
 
-def launches(name, arrays, alignment=16, beta=ZERO, tables=SM_90, numbers=None, flags=()):
-    return ROUTINES[name].plan(posed(name, arrays, beta, numbers, flags), tables, alignment)
+def launches(
+    name, arrays, alignment=16, beta=ZERO, tables=SM_90, numbers=None, flags=(), letters=None
+):
+    problem = posed(name, arrays, beta, numbers, flags, letters)
+    return ROUTINES[name].plan(problem, tables, alignment)
 
 
 def one(*args, **kwargs):
@@ -59,3 +65,23 @@ def virtual(dtype, shape, strides):
     """An array of any size over the memory of one element, which no plan touches."""
     steps = [stride * np.dtype(dtype).itemsize for stride in strides]
     return np.lib.stride_tricks.as_strided(np.zeros(1, dtype), shape, steps)
+
+
+def vector(n, dtype=np.float64):
+    """A vector of any length."""
+    return virtual(dtype, (n,), (1,))
+
+
+def matrix(m, n, dtype=np.float64, order="row"):
+    """A matrix of any size that lies by rows or by columns."""
+    return virtual(dtype, (m, n), (n, 1) if order == "row" else (1, m))
+
+
+def packed(n, dtype=np.float64):
+    """A packed triangle of order n."""
+    return vector(n * (n + 1) // 2, dtype)
+
+
+def product(name, a, n, **options):
+    """The launch of a product of a matrix in any storage with a vector of n elements."""
+    return one(name, (a, vector(n, a.dtype)), **options)

@@ -24,6 +24,12 @@ from tileblas.tuning.table import table
         *(("scal", 96), ("copy", 96), ("axpy", 100), ("axpby", 200), ("axpydot", 96)),
         *(("swap", 84), ("rot", 84), ("rotm", 84), ("rotg", 4), ("rotmg", 2)),
         *(("gemv", 560), ("gemm", 360)),
+        *(("gbmv", 64), ("sbmv", 24), ("hbmv", 16), ("tbmv", 64), ("tbsv", 64)),
+        *(("symv", 100), ("hemv", 56), ("skewsymv", 44), ("trmv", 120), ("trsv", 92)),
+        *(("spmv", 46), ("hpmv", 22), ("tpmv", 68), ("tpsv", 40), ("gemvt", 92), ("ger", 42)),
+        *((name, 40) for name in ("syr", "syr2")),
+        *((name, 20) for name in ("her", "her2", "skewsyr2", "spr", "spr2")),
+        *((name, 8) for name in ("hpr", "hpr2")),
     ],
 )
 def test_number_of_prebuilt_variants(family, most, record_property):
@@ -125,6 +131,10 @@ def test_kernels_are_named_in_few_files():
         "rotations.rotmg_kernel",
         "matvec.gemv_kernel",
         "gemm.gemm_kernel",
+        "band.band_kernel",
+        "mirrored.mirrored_kernel",
+        "rank.rank_kernel",
+        "solve.solve_kernel",
     }
 
 

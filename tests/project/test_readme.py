@@ -63,7 +63,9 @@ def vector_table() -> str:
 def matvec_table() -> str:
     """Level 2 by routine, triangle and transpose, and type: the same, by order."""
     rows = rows_of(MATVECS)
-    ratios = {(f"{r['routine']} {r['trans']}", r["dtype"], r["size"]): r["ratio"] for r in rows}
+    ratios = {
+        (f"{r['routine']} {r['trans']}".strip(), r["dtype"], r["size"]): r["ratio"] for r in rows
+    }
     sizes = ("1024", "4096", "8192")
     dtypes = ("float32", "float64", "complex64", "complex128")
     lines = [f"| routine | {' | '.join(dtypes)} |", "|---" * (len(dtypes) + 1) + "|"]
