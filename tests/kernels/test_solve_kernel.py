@@ -43,9 +43,9 @@ def triangle(rng, dtype, n, lower, storage="", reach=None, unit=False, batch=(),
 @pytest.mark.parametrize(
     ("dtype", "n", "trans", "unit"),
     [
-        ("float32", 33, "N", False),
-        ("float64", 29, "T", True),
-        ("complex64", 21, "C", False),
+        ("float32", 25, "N", False),
+        ("float64", 26, "T", True),
+        ("complex64", 19, "C", False),
         ("complex128", 16, "N", True),
     ],
 )
@@ -66,9 +66,11 @@ def test_triangles(storage, lower, dtype, n, trans, unit):
     assert a.memory.tobytes() == before.tobytes()
 
 
-@pytest.mark.parametrize("n", [1, 5, 8, 70, 140])
-@pytest.mark.parametrize("lower", [False, True], ids=["upper", "lower"])
-@pytest.mark.parametrize("by_columns", [False, True], ids=["rows", "columns"])
+@pytest.mark.parametrize(
+    ("n", "lower", "by_columns"),
+    [(1, True, True), (5, False, True), (8, True, False), (70, False, False), (70, True, True),
+     (140, True, False), (140, False, True)],
+)  # fmt: skip
 def test_sizes(n, lower, by_columns):
     rng = np.random.default_rng(n)
     a, full = triangle(rng, "float32", n, lower, by_columns=by_columns)
@@ -78,25 +80,25 @@ def test_sizes(n, lower, by_columns):
     assert_solved(full, x, b, n)
 
 
-@pytest.mark.parametrize("reach", [0, 1, 7, 8, 9, 16])
+@pytest.mark.parametrize("reach", [0, 1, 8, 9])
 @pytest.mark.parametrize("lower", [False, True], ids=["upper", "lower"])
 def test_bands_that_end_at_any_place_in_a_square(reach, lower):
     rng = np.random.default_rng(reach)
-    a, full = triangle(rng, "float64", 33, lower, "band", reach)
-    x = random(rng, "float64", 33)
+    a, full = triangle(rng, "float64", 27, lower, "band", reach)
+    x = random(rng, "float64", 27)
     b = x.copy()
     solve_in_place(a, x, upper=not lower, reach=reach)
-    assert_solved(full, x, b, 33)
+    assert_solved(full, x, b, 27)
 
 
 def test_batches_steps_and_minus_signs():
     """Two batch axes, x backwards with gaps among NaN that stays; -A is solved as -b."""
     rng = np.random.default_rng(6)
-    a, full = triangle(rng, "float32", 20, True, batch=(2, 2))
-    x, buffer = placed(random(rng, "float32", 2, 2, 20), (1, 1, -2))
+    a, full = triangle(rng, "float32", 12, True, batch=(2, 2))
+    x, buffer = placed(random(rng, "float32", 2, 2, 12), (1, 1, -2))
     b, before = x.copy(), buffer.copy()
     solve_in_place(a, x, upper=False, negate=True)
-    assert_solved(-full, x, b, 20)
+    assert_solved(-full, x, b, 12)
     assert untouched(buffer, x, before)
 
 
