@@ -36,7 +36,7 @@ PYTEST := -m pytest -n $(JOBS)
 # With several processes at work, more BLAS threads would only be in each other's way.
 test-core test-interpret test-next test-newest: export OPENBLAS_NUM_THREADS := 1
 # What a version of Triton can change in the interpreter: kernels, and the values they give.
-OF_KERNELS := tests/kernels $(addprefix tests/semantics/test_,cases.py cases_gemm.py level1.py norms.py rotations.py)
+OF_KERNELS := tests/kernels $(addprefix tests/semantics/test_,cases.py cases_gemm.py level2_cases.py)
 # Triton reads this once, when it is imported: a process either interprets kernels or compiles them.
 INTERPRET := TRITON_INTERPRET=1 TILEBLAS_BACKEND=interpret
 
@@ -61,7 +61,7 @@ types: $(READY)
 
 test-core: $(READY)
 	@echo "== tests: core, CPU backend, compiling without a GPU"
-	$(PY) $(PYTEST) -m "not interpret"
+	$(PY) $(PYTEST) -m "not interpret and not gpu"
 
 test-scipy: $(READY)
 	@echo "== tests: SciPy's own, of its BLAS, with tileblas.blas in its place"

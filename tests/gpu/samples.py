@@ -13,15 +13,25 @@ import tileblas as tb
 from tileblas.arrays.ingest import ingest
 from tileblas.check.data import filled
 from tileblas.check.oracle import references
+from tileblas.check.stored import cells, matrix_of, order_of
 from tileblas.check.tolerance import judge
 from tileblas.core.canon import new_output
+from tileblas.core.check import math_axes
 from tileblas.core.dtypes import DTYPES, RESULTS, DType, numpy_dtype
 from tileblas.core.spec import Spec
+from tileblas.core.storage import shape_of
 from tileblas.routines.registry import ROUTINES
 from tileblas.runtime.driver import driver
 
 #: Long enough for reductions to be split among programs; no size a multiple of a tile.
 SIZES = {1: {"n": 300_007}, 2: {"m": 5, "n": 70_001}, 3: {"m": 70, "n": 50, "k": 601}}
+#: Of square matrices: some tiles, of which the last is short; and the rows of a band.
+ORDER, DIAGONALS = 301, 5
+#: The routines on triangles and bands that are called: of each kernel, storage and structure some.
+STRUCTURED = (
+    *("symv", "hemv", "sbmv", "spmv", "gbmv", "trmv", "tpmv", "trsv", "tbsv"),
+    *("syr", "her2", "gemvt"),
+)
 #: How many rotations a call makes where no sizes are named: the share of more than one program.
 ROTATIONS = 257
 SCALARS = {"alpha": 2.0, "beta": 3.0, "c": 0.5, "s": -2.0}
@@ -67,22 +77,56 @@ class Form:
 
     @property
     def sums(self) -> bool:
-        """Whether some output has fewer axes than there are sizes: then programs may share it."""
-        outputs = (self.spec.operands[index] for index in self.spec.outputs)
-        return any(set(self.spec.dims) - set(output.axes) for output in outputs)
+        """Whether some output has fewer axes than there are sizes: then programs may share it.
+
+        So they may the product of a square matrix, whose two sizes are one.
+        """
+        outputs = [self.spec.operands[index] for index in self.spec.outputs]
+        matrix = matrix_of(self.spec) if self.is_square else None
+        return any(set(self.spec.dims) - set(output.axes) for output in outputs) or not (
+            matrix is None or matrix.is_output
+        )
+
+    @property
+    def is_square(self) -> bool:
+        """Whether the matrix is a square one, of which not all elements are stored or read."""
+        return self.spec.structure not in ("", "both")
+
+    @property
+    def options(self) -> dict[str, int]:
+        """What has no default: the diagonals below the main one of a band."""
+        return {"kl": 1} if "kl" in self.spec.option_names else {}
+
+    def dtype(self, dtype: str) -> str:
+        """A type that the routine takes: this one, or its first."""
+        return dtype if dtype in self.spec.dtypes else self.spec.dtypes[0]
+
+    def sizes(self, sizes: Mapping[str, int] | None = None) -> dict[str, int]:
+        """The sizes of a call where these are asked for, or of an ordinary one.
+
+        A square matrix has one, which is less than the length that a vector may have.
+        """
+        found = dict(SIZES[self.spec.level] if sizes is None else sizes)
+        if self.is_square:
+            n = ORDER if sizes is None else found["n"]
+            n = n if n <= 1 << 14 else ORDER + n % 1000
+            found |= {"m": n, "n": n, "b": DIAGONALS}
+        return found
 
     def made_bytes(self, sizes: Mapping[str, int], batch: tuple[int, ...] = ()) -> dict[str, int]:
-        """The bytes of each output that a call on float32 operands makes."""
-        kinds = {name: self.spec.operand(name) for name in self.made}
+        """The bytes of each output that a call on operands of the usual type makes."""
+        kinds, dtype = {name: self.spec.operand(name) for name in self.made}, self.dtype("float32")
         return {
-            name: prod(new_output(kind, sizes, batch)) * kind.dtype(DTYPES["float32"]).itemsize
+            name: prod(new_output(kind, self.sizes(sizes), batch))
+            * kind.dtype(DTYPES[dtype]).itemsize
             for name, kind in kinds.items()
         }
 
     def keywords(self, scalars: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The scalars as they are passed: numbers, or the one sequence of them all."""
+        """The scalars as they are passed, numbers or the one sequence of them all, and options."""
         values = dict(ordinary_scalars(self) if scalars is None else scalars)
-        return {self.spec.packed: tuple(values.values())} if self.spec.packed else values
+        passed = {self.spec.packed: tuple(values.values())} if self.spec.packed else values
+        return passed | self.options
 
 
 def ordinary_scalars(form: Form) -> dict[str, float]:
@@ -93,6 +137,8 @@ def ordinary_scalars(form: Form) -> dict[str, float]:
 
 def _forms() -> Iterator[Form]:
     for name, spec in ROUTINES.items():
+        if spec.structure and name not in STRUCTURED:
+            continue
         given = [arg for arg in spec.arguments if arg.is_output]
         if all(arg.optional for arg in given):
             yield Form(name, True)
@@ -118,7 +164,7 @@ def shapes(
 ) -> dict[str, tuple[int, ...]]:
     """The shapes of the operands that a call of this form is given."""
     return {
-        arg.name: (*batch, *(sizes[axis] for axis in arg.axes))
+        arg.name: (*batch, *shape_of(math_axes(arg, {arg.trans: "N"}), form.sizes(sizes)))
         for arg in form.spec.arguments
         if not (form.new and arg.is_output)
     }
@@ -152,16 +198,30 @@ class Sample:
         fill: str = "",
         batch: tuple[int, ...] = (),
     ) -> None:
-        self.form, self.spec, self.dtype = form, form.spec, DTYPES[dtype]
+        self.form, self.spec, self.dtype = form, form.spec, DTYPES[form.dtype(dtype)]
         if sizes is None and not self.spec.dims:
             batch = batch or (ROTATIONS,)
         fill = fill or _FILLS.get(self.spec.family, "integers")
         random = np.random.default_rng(seed)
         self.values = {
             name: np.asarray(filled(fill, random, shape, self.dtype))
-            for name, shape in shapes(form, sizes or SIZES[self.spec.level], batch).items()
+            for name, shape in shapes(form, form.sizes(sizes), batch).items()
         }
+        if self.spec.name.endswith("sv") and fill != "nan":
+            self._condition(random)
         self.scalars = ordinary_scalars(form)
+
+    def _condition(self, random: np.random.Generator) -> None:
+        """Give the triangle small elements and a dominant diagonal: solutions do not grow."""
+        arg = matrix_of(self.spec)
+        assert arg is not None
+        a = np.asarray(filled("random", random, self.values[arg.name].shape, self.dtype))
+        shapes = {name: value.shape for name, value in self.values.items()}
+        places = cells(self.spec, a.shape, order_of(self.spec, shapes, {}), {})
+        diagonal = places.row == places.column
+        shape = (*a.shape[: a.ndim - diagonal.ndim], int(diagonal.sum()))
+        a[..., diagonal] = filled("dominant", random, shape, self.dtype)
+        self.values[arg.name] = a
 
     def put(self, library: Any) -> dict[str, Any]:
         """The operands as arrays of a library."""
@@ -219,7 +279,9 @@ class Sample:
         """Assert that outputs, arrays of a library, are those of the call."""
         host = {name: library.get(array) for name, array in found.items()}
         compute = self.dtype.compute
-        expected = references(self.spec.name, self.values, self.scalars, {}, compute, host)
+        expected = references(
+            self.spec.name, self.values, self.scalars, self.form.options, compute, host
+        )
         for name, array in host.items():
             kind = self._kind(name, array, library.narrow)
             array = array.astype(np.int64) if array.dtype == np.int32 else array

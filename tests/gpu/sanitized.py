@@ -30,8 +30,10 @@ from tileblas.check.cases import (
 )
 from tileblas.check.guards import NumpyLibrary
 from tileblas.check.launches import launches_of
+from tileblas.check.matrix_cases import Bands, matrix_case
 from tileblas.check.runner import check_case
 from tileblas.core.dtypes import DTYPES, RESULTS, numpy_dtype
+from tileblas.core.spec import PACKED
 from tileblas.routines.registry import ROUTINES
 from tileblas.runtime import dlpack, memory
 from tileblas.runtime.driver import driver
@@ -65,6 +67,29 @@ SCALARS: dict[str, dict[str, float]] = {
     "rot": {"c": 0.8, "s": 0.6},
     "rotm": {"flag": -1, "h11": 0.7, "h21": -0.9, "h12": 1.1, "h22": 1.3},
 }
+#: Routines on triangles and bands: letters of their options in turn, and the diagonals of a band.
+STRUCTURED: dict[str, tuple[tuple[str, ...], Bands]] = {
+    "symv": (("U", "L"), 0),
+    "hemv": (("U",), 0),
+    "sbmv": (("L",), 3),
+    "spmv": (("U", "L"), 0),
+    "skewsymv": (("L",), 0),
+    "gbmv": (("N", "T"), (2, 3)),
+    "trmv": (("UNN", "LTU"), 0),
+    "tpmv": (("LNN",), 0),
+    "trsv": (("UNN", "LTU"), 0),
+    "tbsv": (("LNN",), 3),
+    "tpsv": (("UTN",), 0),
+    "ger": (("",), 0),
+    "gerc": (("",), 0),
+    "syr": (("U",), 0),
+    "spr": (("L",), 0),
+    "her2": (("L",), 0),
+    "skewsyr2": (("U",), 0),
+    "gemvt": (("T",), 0),
+}
+#: Orders: an element, less than a tile, around tiles, and enough to be shared by several programs.
+ORDERS = (1, 5, 65, 257, 700)
 SUMS = ("dsdot", "sdsdot", "asum", "iamax", "axpydot")
 
 
@@ -79,6 +104,26 @@ def vectors(
     """A case of one of them; the increments are those of its vectors in turn."""
     incs = incs[: len(ROUTINES[routine].arguments)]
     return vectors_case(routine, dtype, n, incs, offset=offset, scalars=SCALARS[routine])
+
+
+def structured(
+    dtype: str, orders: Iterable[int], layouts: tuple[str, ...], fewer: bool = False
+) -> Iterator[Case]:
+    """Cases of the routines on triangles and bands, dense ones as each of the layouts lies."""
+    for routine, (letters, bands) in STRUCTURED.items():
+        spec = ROUTINES[routine]
+        if dtype not in spec.dtypes:
+            continue
+        packed = any(arg.storage == PACKED for arg in spec.operands)
+        solves = routine.endswith("sv")
+        beta = 0.5 if "beta" in spec.scalars else 0
+        for n in orders:
+            for chosen in letters[:1] if fewer else letters:
+                for layout in ("flat",) if packed else layouts:
+                    yield matrix_case(
+                        routine, dtype, n, chosen, layout, beta=beta, bands=bands,
+                        diagonal="dominant" if solves else "",
+                    )  # fmt: skip
 
 
 def rotations(dtype: str, counts: Iterable[int]) -> Iterator[Case]:
@@ -100,6 +145,7 @@ def few(dtype: str) -> Iterator[Case]:
     yield from rotations(dtype, (129,))
     for trans in "NT":
         yield gemv_case(dtype, (33, 9001), trans, beta=0.5)
+    yield from structured(dtype, (257,), ("row",), fewer=True)
     for layout in ("col", "col@1"):
         yield gemm_case(dtype, (129, 127, 33), "NN", layout, beta=0.5)
 
@@ -121,6 +167,8 @@ def every(dtype: str) -> Iterator[Case]:
         for layout in LAYOUTS:
             yield gemv_case(dtype, sizes, "N", layout, beta=0.5)
             yield gemv_case(dtype, sizes, "C", layout, (1, -2), y=False)
+    yield from structured(dtype, ORDERS, ("col", "row"))
+    yield from structured(dtype, (65,), ("col@1", "step"), fewer=True)
     for sizes in PRODUCTS:
         for layout in LAYOUTS:
             yield gemm_case(dtype, sizes, "NN", layout, beta=0.5)

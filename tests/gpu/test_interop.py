@@ -42,14 +42,15 @@ def test_in_and_out(library, form, dtype):
 @each_form
 def test_nothing_is_copied(library, form, gate):
     sizes, batch = BIG[form.spec.level], () if form.spec.dims else ROTATIONS
+    dtype = form.dtype("float32")
     wanted = shapes(form, sizes, batch)
-    arrays = {name: library.blank(shape, "float32") for name, shape in wanted.items()}
+    arrays = {name: library.blank(shape, dtype) for name, shape in wanted.items()}
     scalars = form.keywords()
     call = getattr(tb, form.routine)
     call(**arrays, **scalars)  # compiles the kernel, makes the workspace
     allowed = SMALL + sum(form.made_bytes(sizes, batch).values())
     if not library.mutable:  # the documented copies of outputs
-        allowed += sum(4 * math.prod(wanted[name]) for name in form.given)
+        allowed += sum(np.dtype(dtype).itemsize * math.prod(wanted[name]) for name in form.given)
     before = Footprint(library)
     with gate.held(library.handle()):  # so that nothing is done with, and freed, before it counts
         found = call(**arrays, **scalars)

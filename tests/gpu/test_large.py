@@ -91,7 +91,12 @@ def test_more_batch_members_than_a_grid_axis_holds(torch, form, batch):
     sample.check(sample.run(sample.put(library)), library)
 
 
-@pytest.mark.parametrize(("form", "dtype"), typed("float16", forms=FORMS), ids=str)
+@pytest.mark.parametrize(
+    ("form", "dtype"),
+    # Those on triangles leave something in the workspace for each member.
+    typed("float16", forms=tuple(form for form in FORMS if not form.spec.structure)),
+    ids=str,
+)
 def test_268435459_members_of_one_element(torch, form, dtype):
     """A grid of more than 2^28 programs, where each member has one of its own.
 

@@ -80,8 +80,9 @@ def test_no_memory_for_a_result(library):
 
 def many(form: Form, library: Library) -> dict[str, Any]:
     """Operands of one element for each of many members of a batch."""
-    wanted = shapes(form, UNIT, (MANY,))
-    return {name: library.blank(shape, "float32") for name, shape in wanted.items()}
+    wanted, dtype = shapes(form, UNIT, (MANY,)), form.dtype("float32")
+    arrays = {name: library.blank(shape, dtype) for name, shape in wanted.items()}
+    return arrays | form.options
 
 
 @pytest.mark.parametrize("form", [form for form in GIVEN if not form.made], ids=str)

@@ -181,9 +181,6 @@ def keep(words, count, STEP: tl.constexpr):
     tl.static_assert(STEP > 0)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="other threads may clear them before the one that sends them does"
-)
 @pytest.mark.parametrize("reach", [0, 1, 19])
 def test_the_last_strip_which_nobody_waits_for_sends_nothing(reach, monkeypatch):
     """It clears all words, and threads of a program are in no order: its own could stay."""

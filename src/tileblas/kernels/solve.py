@@ -76,11 +76,14 @@ def solve_kernel(
             a, start, n, reach, a_m, a_n, a_curve, b_re, b_im, d_re, d_im,
             COMPLEX, CONJ_A, UNIT_DIAG, UPPER, CURVED, BANDED, SIDE,
         )  # fmt: skip
-    messages.send(words + strip * WORDS, x_re, x_im, COMPLEX)
-    squares.store_vector(x, i * x_inc, x_re, x_im, there, COMPLEX)
-    if strip == strips - 1:
-        # All others have received what they wait for: this one came after them.
+    if strip < strips - 1:
+        messages.send(words + strip * WORDS, x_re, x_im, COMPLEX)
+    else:
+        # All others have received what they wait for, since this one waited for them; nobody waits
+        # for this one. Its own threads have too, after the barrier.
+        tl.debug_barrier()
         messages.clear(words, strips * WORDS, 1024)
+    squares.store_vector(x, i * x_inc, x_re, x_im, there, COMPLEX)
 
 
 @triton.jit
