@@ -32,7 +32,7 @@ READY := .venv/installed
 endif
 
 JOBS   ?= 2
-PYTEST := -m pytest -n $(JOBS)
+PYTEST := -m pytest -n $(JOBS) --dist worksteal
 # With several processes at work, more BLAS threads would only be in each other's way.
 test-core test-interpret test-next test-newest: export OPENBLAS_NUM_THREADS := 1
 # What a version of Triton can change in the interpreter: kernels, and the values they give.
