@@ -26,6 +26,7 @@ def send(words, re, im, COMPLEX: tl.constexpr):
 
 @triton.jit
 def send_real(words, value):
+    """Announce real numbers, of FP64 the low halves of all before the high ones."""
     at = words + tl.arange(0, value.shape[0])
     NOTICE: tl.constexpr = 1 << 32
     if value.dtype == tl.float64:
@@ -51,6 +52,7 @@ def receive(words, DTYPE: tl.constexpr, COMPLEX: tl.constexpr, SIDE: tl.constexp
 
 @triton.jit
 def receive_real(words, DTYPE: tl.constexpr, SIDE: tl.constexpr):
+    """The real numbers that another program sends, once all of them are there."""
     at = words + tl.arange(0, SIDE)
     low = tl.load(at, volatile=True)
     if tl.float64 == DTYPE:

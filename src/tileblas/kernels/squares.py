@@ -262,9 +262,11 @@ def is_normal(re, im, COMPLEX: tl.constexpr):
 
 @triton.constexpr_function
 def smallest_normal(dtype):
+    """The smallest number of a type that has all its bits."""
     return 2.0**-1022 if dtype == tl.float64 else 2.0**-126
 
 
 @triton.constexpr_function
 def largest(dtype):
+    """The largest finite number of a type."""
     return 1.7976931348623157e308 if dtype == tl.float64 else 3.4028234663852886e38
