@@ -36,7 +36,7 @@ PYTEST := -m pytest -n $(JOBS) --dist worksteal
 # With several processes at work, more BLAS threads would only be in each other's way.
 test-core test-interpret test-next test-newest: export OPENBLAS_NUM_THREADS := 1
 # What a version of Triton can change in the interpreter: kernels, and the values they give.
-OF_KERNELS := tests/kernels $(addprefix tests/semantics/test_,cases.py cases_gemm.py level2_cases.py)
+OF_KERNELS := tests/kernels $(addprefix tests/semantics/test_,cases.py level2_cases.py)
 # Triton reads this once, when it is imported: a process either interprets kernels or compiles them.
 INTERPRET := TRITON_INTERPRET=1 TILEBLAS_BACKEND=interpret
 
