@@ -185,10 +185,10 @@ def sum_band(
         inside = (left >= row + BLOCK_M - 1 - below) & (right - 1 <= row + above)
         if inside & (right <= n) & (row + BLOCK_M <= m):
             if BY_COLUMNS:
-                offset = row_offset + PARTS * tile.along(j, a_n, a_curve, CURVED)
                 p, q = matvec.add_columns(
-                    p, q, a, offset, None, x, j, None, x_inc, None, COMPLEX, POLICY
-                )
+                    p, q, a, row_offset, None, x, j, None, a_n, a_curve, x_inc, None,
+                    COMPLEX, CURVED, POLICY,
+                )  # fmt: skip
             else:
                 p, q = matvec.add_rows(
                     p, q, a, row_offset, x, j, None, None, a_n, x_inc,
@@ -206,10 +206,10 @@ def sum_band(
                 keep &= (apart != 0) | (part % 2 == 0)
             if BY_COLUMNS:
                 keep &= j < n
-                offset = row_offset + PARTS * tile.along(j, a_n, a_curve, CURVED)
                 p, q = matvec.add_columns(
-                    p, q, a, offset, keep, x, j, j < n, x_inc, keep, COMPLEX, POLICY
-                )
+                    p, q, a, row_offset, keep, x, j, j < n, a_n, a_curve, x_inc, keep,
+                    COMPLEX, CURVED, POLICY,
+                )  # fmt: skip
             else:
                 keep &= j < PARTS * n
                 p, q = matvec.add_rows(

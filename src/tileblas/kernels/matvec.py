@@ -132,16 +132,18 @@ def sum_columns(
     whole = (n // BLOCK_N).to(tl.int32)
     for block in tl.range(split, whole, splits, num_stages=STAGES, loop_unroll_factor=UNROLL):
         j = block * width + cols
-        offset = a_rows + PARTS * j * a_n
-        p, q = add_columns(p, q, a, offset, row_mask, x, j, None, x_inc, None, COMPLEX, POLICY)
+        p, q = add_columns(
+            p, q, a, a_rows, row_mask, x, j, None, a_n, 0, x_inc, None, COMPLEX, False, POLICY
+        )
     if tile.has_last(whole, split, splits, SPLIT) & (n % BLOCK_N != 0):
         j = whole * width + cols
         x_mask = j < n
         a_mask = x_mask
         if row_mask is not None:
             a_mask &= row_mask
-        offset = a_rows + PARTS * j * a_n
-        p, q = add_columns(p, q, a, offset, a_mask, x, j, x_mask, x_inc, None, COMPLEX, POLICY)
+        p, q = add_columns(
+            p, q, a, a_rows, a_mask, x, j, x_mask, a_n, 0, x_inc, None, COMPLEX, False, POLICY
+        )
     p = tl.sum(p, 1)
     if COMPLEX:
         q = tl.sum(q, 1)
@@ -152,10 +154,10 @@ def sum_columns(
 
 @triton.jit
 def add_columns(
-    p, q, a, offset, a_mask, x, j, x_mask, x_inc, keep,
-    COMPLEX: tl.constexpr, POLICY: tl.constexpr,
+    p, q, a, a_rows, a_mask, x, j, x_mask, a_n, a_curve, x_inc, keep,
+    COMPLEX: tl.constexpr, CURVED: tl.constexpr, POLICY: tl.constexpr,
 ):  # fmt: skip
-    """(p, q) + A (x_re, x_im), elementwise, for a tile of A at `offset` and x at the columns j.
+    """(p, q) + A (x_re, x_im), elementwise, for a tile of A and x at the columns j.
 
     Only products that are to be kept count, all where `keep` is None: an element of A that is not
     there is 0, and 0 times Inf would be NaN.
@@ -166,6 +168,10 @@ def add_columns(
     x_re = tile.load(x, PARTS * j * x_inc, x_mask).to(p.dtype)
     if COMPLEX:
         x_im = tile.load(x, PARTS * j * x_inc + 1, x_mask).to(p.dtype)
+    if CURVED:
+        offset = a_rows + PARTS * tile.along(j, a_n, a_curve, True)
+    else:
+        offset = a_rows + PARTS * j * a_n
     value = tile.load(a, offset, a_mask, POLICY).to(p.dtype)
     p = p + kept(value * x_re, keep)
     if COMPLEX:

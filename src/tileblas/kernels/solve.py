@@ -134,7 +134,7 @@ def subtract_solved(
     """x - A x for the rows i, over all columns that come before them, as their x are received."""
     DTYPE: tl.constexpr = a.dtype.element_ty
     WORDS: tl.constexpr = messages.word_count(DTYPE, COMPLEX) * SIDE
-    b_re, b_im = squares.load_vector(x, i * x_inc, i < n, COMPLEX, "")
+    b_re, b_im = squares.load_vector(x, i * x_inc, i < n, COMPLEX)
     if NEGATE:
         b_re = -b_re
         b_im = -b_im

@@ -56,8 +56,8 @@ def substitute(
     """z with L z = b for a unit lower square L as `load_square` gives it, as (re, im).
 
     Four rows at a time: their z are taken out of b at once, finished among themselves, and
-    subtracted from all rows below. That makes a third of the time that one by one would take, since
-    to hand a number to all threads takes six times as long as to multiply it.
+    subtracted from all rows below. To hand a number to all threads takes longer than to multiply
+    it, and four can be on their way together.
     """
     k = turn(tl.arange(0, SIDE), SIDE, UPPER) * one
     for group in tl.static_range(0, SIDE, 4):
@@ -66,16 +66,16 @@ def substitute(
         z1, y1 = pick(b_re, b_im, turn(group + 1, SIDE, UPPER), COMPLEX)
         z2, y2 = pick(b_re, b_im, turn(group + 2, SIDE, UPPER), COMPLEX)
         z3, y3 = pick(b_re, b_im, turn(group + 3, SIDE, UPPER), COMPLEX)
-        re, im = less(b_re, b_im, square, group, 0, z0, y0, COMPLEX)
-        z1, y1 = less(z1, y1, square, group, 1, z0, y0, COMPLEX)
-        z2, y2 = less(z2, y2, square, group, 2, z0, y0, COMPLEX)
-        z3, y3 = less(z3, y3, square, group, 3, z0, y0, COMPLEX)
-        re, im = less(re, im, square, group, 4, z1, y1, COMPLEX)
-        z2, y2 = less(z2, y2, square, group, 5, z1, y1, COMPLEX)
-        z3, y3 = less(z3, y3, square, group, 6, z1, y1, COMPLEX)
-        re, im = less(re, im, square, group, 7, z2, y2, COMPLEX)
-        z3, y3 = less(z3, y3, square, group, 8, z2, y2, COMPLEX)
-        re, im = less(re, im, square, group, 9, z3, y3, COMPLEX)
+        re, im = subtract(b_re, b_im, square, group, 0, z0, y0, COMPLEX)
+        z1, y1 = subtract(z1, y1, square, group, 1, z0, y0, COMPLEX)
+        z2, y2 = subtract(z2, y2, square, group, 2, z0, y0, COMPLEX)
+        z3, y3 = subtract(z3, y3, square, group, 3, z0, y0, COMPLEX)
+        re, im = subtract(re, im, square, group, 4, z1, y1, COMPLEX)
+        z2, y2 = subtract(z2, y2, square, group, 5, z1, y1, COMPLEX)
+        z3, y3 = subtract(z3, y3, square, group, 6, z1, y1, COMPLEX)
+        re, im = subtract(re, im, square, group, 7, z2, y2, COMPLEX)
+        z3, y3 = subtract(z3, y3, square, group, 8, z2, y2, COMPLEX)
+        re, im = subtract(re, im, square, group, 9, z3, y3, COMPLEX)
         b_re = tl.where(k > group + 3, re, b_re)
         b_re = tl.where(k == group + 1, z1, b_re)
         b_re = tl.where(k == group + 2, z2, b_re)
@@ -103,7 +103,7 @@ def pick(re, im, index, COMPLEX: tl.constexpr):
 
 
 @triton.jit
-def less(
+def subtract(
     re, im, square, group: tl.constexpr, index: tl.constexpr, z_re, z_im, COMPLEX: tl.constexpr
 ):
     """(re, im) - l z for the index-th of the ten l that `load_square` gives for four columns."""
@@ -137,7 +137,7 @@ def substitute_in_turn(
         if BANDED:
             keep &= apart <= reach
         offset = row_offset + tile.along(start + column, a_n, a_curve, CURVED == "columns")
-        a_re, a_im = load_vector(a, offset, keep, COMPLEX, "")
+        a_re, a_im = load_vector(a, offset, keep, COMPLEX)
         if COMPLEX and CONJ_A:
             a_im = -a_im
         p_re, p_im = multiply(a_re, a_im, x_re, x_im, COMPLEX)
@@ -161,7 +161,7 @@ def load_diagonal(
     else:
         offset = tile.along(i, a_m, a_curve, CURVED == "rows")
         offset += tile.along(i, a_n, a_curve, CURVED == "columns")
-        re, im = load_vector(a, offset, mask, COMPLEX, "")
+        re, im = load_vector(a, offset, mask, COMPLEX)
         re = tl.where(mask, re, 1)  # rows beyond the last have x = 0, not 0 / 0
         if COMPLEX and CONJ_A:
             im = -im
@@ -194,13 +194,13 @@ def load_tile(
 
 
 @triton.jit
-def load_vector(x, offset, keep, COMPLEX: tl.constexpr, CACHE: tl.constexpr):
+def load_vector(x, offset, keep, COMPLEX: tl.constexpr):
     """Elements of a vector as (re, im), 0 where there are none."""
     if COMPLEX:
-        re = tl.load(x + 2 * offset, mask=keep, other=0, cache_modifier=CACHE)
-        im = tl.load(x + 2 * offset + 1, mask=keep, other=0, cache_modifier=CACHE)
+        re = tl.load(x + 2 * offset, mask=keep, other=0)
+        im = tl.load(x + 2 * offset + 1, mask=keep, other=0)
     else:
-        re = tl.load(x + offset, mask=keep, other=0, cache_modifier=CACHE)
+        re = tl.load(x + offset, mask=keep, other=0)
         im = re
     return re, im
 
