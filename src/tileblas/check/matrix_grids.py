@@ -36,6 +36,23 @@ def few(cases: Iterable[Case], count: int) -> list[Case]:
     return sorted(small, key=lambda case: case.seed)[:count]
 
 
+def gathered(
+    name: str,
+    netlibs: Iterable[Case],
+    sections: Sequence[tuple[Iterable[Case], int]],
+    large: Iterable[Case],
+) -> Iterator[Case]:
+    """The grid `name`: netlib's calls, each section, or so many of its cases in the interpreter,
+    and in the full grid the large ones."""
+    yield from netlibs
+    if name == "netlib":
+        return
+    for cases, count in sections:
+        yield from few(cases, count) if name == "interpret" else cases
+    if name == "full":
+        yield from large
+
+
 def _lengths(case: Case) -> list[int]:
     return [plan.shape[-1] for plan in case.plans if plan.name != "ap"]
 

@@ -9,7 +9,7 @@ from tileblas.check.cases import Case
 from tileblas.check.matrix_cases import Bands, Size, matrix_case
 from tileblas.check.matrix_grids import (
     batches_of,
-    few,
+    gathered,
     layouts_of,
     letters_of,
     netlib,
@@ -34,11 +34,9 @@ from tileblas.routines.registry import ROUTINES
 
 def products(routine: str, dtype: str, name: str) -> Iterator[Case]:
     """Cases of one routine y := alpha A x + beta y, or of gemvt, which is two of them."""
-    yield from netlib(routine, dtype, {"interpret": 6, "reduced": 160}.get(name))
+    netlibs = [*netlib(routine, dtype, {"interpret": 6, "reduced": 160}.get(name))]
     if routine == "gbmv":  # netlib's regression test
-        yield matrix_case(routine, dtype, (0, 5), "T", "col+1", (1,), 1, -0.7, bands=(0, 0))
-    if name == "netlib":
-        return
+        netlibs += [matrix_case(routine, dtype, (0, 5), "T", "col+1", (1,), 1, -0.7, bands=(0, 0))]
     sections = (
         (_sizes(routine, dtype, name), 5),
         (_layouts(routine, dtype), 5),
@@ -47,10 +45,7 @@ def products(routine: str, dtype: str, name: str) -> Iterator[Case]:
         (_values(routine, dtype), 6),
         (_exact(routine, dtype), 3),
     )
-    for cases, count in sections:
-        yield from few(cases, count) if name == "interpret" else cases
-    if name == "full":
-        yield from _large(routine, dtype)
+    yield from gathered(name, netlibs, sections, _large(routine, dtype))
 
 
 def _make(routine: str, dtype: str, size: Size, *rest, **more) -> Case:

@@ -9,7 +9,7 @@ from tileblas.check.cases import Case, Scalar
 from tileblas.check.matrix_cases import Size, matrix_case
 from tileblas.check.matrix_grids import (
     batches_of,
-    few,
+    gathered,
     layouts_of,
     letters_of,
     netlib,
@@ -31,9 +31,7 @@ from tileblas.routines.registry import ROUTINES
 
 def updates(routine: str, dtype: str, name: str) -> Iterator[Case]:
     """Cases of one routine A := alpha x y^T + A, of one or two such products."""
-    yield from netlib(routine, dtype, {"interpret": 8, "reduced": 120}.get(name))
-    if name == "netlib":
-        return
+    netlibs = netlib(routine, dtype, {"interpret": 8, "reduced": 120}.get(name))
     sections = (
         (_sizes(routine, dtype, name), 7),
         (_layouts(routine, dtype), 5),
@@ -42,10 +40,7 @@ def updates(routine: str, dtype: str, name: str) -> Iterator[Case]:
         (_values(routine, dtype), 5),
         (_exact(routine, dtype), 4),
     )
-    for cases, count in sections:
-        yield from few(cases, count) if name == "interpret" else cases
-    if name == "full":
-        yield from _large(routine, dtype)
+    yield from gathered(name, netlibs, sections, _large(routine, dtype))
 
 
 def _make(routine: str, dtype: str, size: Size, *rest, **more) -> Case:

@@ -9,7 +9,7 @@ from tileblas.check.cases import Case
 from tileblas.check.matrix_cases import matrix_case
 from tileblas.check.matrix_grids import (
     batches_of,
-    few,
+    gathered,
     layouts_of,
     letters_of,
     netlib,
@@ -30,9 +30,7 @@ _GROWING_ORDERS = (9, 40, 100)
 
 def products(routine: str, dtype: str, name: str) -> Iterator[Case]:
     """Cases of one routine x := op(A) x."""
-    yield from netlib(routine, dtype, {"interpret": 7, "reduced": 110}.get(name))
-    if name == "netlib":
-        return
+    netlibs = netlib(routine, dtype, {"interpret": 7, "reduced": 110}.get(name))
     sections = (
         (_sizes(routine, dtype, name), 6),
         (_layouts(routine, dtype), 4),
@@ -40,18 +38,13 @@ def products(routine: str, dtype: str, name: str) -> Iterator[Case]:
         (_values(routine, dtype), 6),
         (_exact_products(routine, dtype), 4),
     )
-    for cases, count in sections:
-        yield from few(cases, count) if name == "interpret" else cases
-    if name == "full":
-        yield from _large(routine, dtype)
+    yield from gathered(name, netlibs, sections, _large(routine, dtype))
 
 
 def solves(routine: str, dtype: str, name: str) -> Iterator[Case]:
     """Cases of one routine x := op(A)^-1 x. A diagonal is far from 0 if not made otherwise."""
     count = {"interpret": 5, "reduced": 110}.get(name)
-    yield from netlib(routine, dtype, count, diagonal="shifted")
-    if name == "netlib":
-        return
+    netlibs = netlib(routine, dtype, count, diagonal="shifted")
     sections = (
         (_sizes(routine, dtype, name, "dominant"), 4),
         (_layouts(routine, dtype, "powers"), 3),
@@ -62,10 +55,7 @@ def solves(routine: str, dtype: str, name: str) -> Iterator[Case]:
         (_singular(routine, dtype), 1),
         (_exceptional(routine, dtype), 3),
     )
-    for cases, count in sections:
-        yield from few(cases, count) if name == "interpret" else cases
-    if name == "full":
-        yield from _large(routine, dtype, "dominant")
+    yield from gathered(name, netlibs, sections, _large(routine, dtype, "dominant"))
 
 
 def _make(routine: str, dtype: str, n: int, letters: str, *rest, **more) -> Case:
