@@ -21,9 +21,9 @@ from planning import (
     virtual,
 )
 
+from tileblas.core.canon import lies_by_columns
 from tileblas.core.trivial import without_product
 from tileblas.routines import binder
-from tileblas.routines.level2_plans import lies_by_columns
 from tileblas.routines.registry import ROUTINES
 from tileblas.routines.samples import problems
 from tileblas.runtime.target import Target

@@ -9,11 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tileblas.core.call import Problem
-from tileblas.core.canon import transpose
+from tileblas.core.canon import lies_by_columns, transpose
 from tileblas.core.operand import numpy_view
 from tileblas.core.spec import DENSE
 from tileblas.core.storage import packed_length
-from tileblas.routines.level2_plans import lies_by_columns
 from tileblas.routines.registry import ROUTINES
 
 ROWS, COLUMNS = 64, 1024  # of a block: its product with a vector is one call of BLAS, from a cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from tileblas.core.call import Problem, Scalar, View
@@ -148,6 +149,15 @@ def turn_to_rows(problem: Problem) -> Problem:
 def transpose(view: View) -> View:
     """The view of the transposed matrix."""
     return replace(view, shape=view.shape[::-1], strides=view.strides[::-1], curve=view.curve[::-1])
+
+
+def lies_by_columns(matrix: View) -> bool:
+    """Whether elements of a column are closer to each other in memory than those of a row.
+
+    A stride of 0 (an axis of one element, or broadcast) does not lead to another element.
+    """
+    down, along = (abs(stride) or inf for stride in matrix.strides)
+    return down < along
 
 
 def is_unit(view: View, axis: int) -> bool:

@@ -70,6 +70,24 @@ class Binder:
         for axis, step in enumerate(steps):
             self.stride(f"{name}_b{axis}", step, view, wide=wide)
 
+    def matrix(self, a: View) -> None:
+        """How the elements of the matrix "a" lie: strides, and the curve of a packed one."""
+        unit = unit_axis(a)
+        self.stride("a_m", a.strides[0], a, unit=unit == 0 and a.strides[0] == 1)
+        self.stride("a_n", a.strides[1], a, unit=unit == 1 and a.strides[1] == 1)
+        if any(a.curve):
+            self.size("a_curve", sum(a.curve))
+        else:
+            self.constant("a_curve", 0)
+
+    def signs(self, **views: View) -> None:
+        """Whether operands are complex, which are conjugated, and what that makes of scalars."""
+        self.constant("COMPLEX", self.problem.is_complex)
+        for name, view in views.items():
+            self.constant(f"CONJ_{name.upper()}", view.conj)
+        self.constant("NEGATE", self.problem.negate)
+        self.constant("CONJ_SCALARS", self.problem.conj_scalars)
+
     def absent(self, *names: str, kind: str = "") -> str:
         """Parameters of the kernel that a routine has no use for; returns `kind`."""
         self.constants += [(name, 0) for name in names]
@@ -166,6 +184,19 @@ def row_alignment(views: Sequence[View], alignment: int) -> int:
     ]
     found = gcd(alignment, *steps)
     return found if all(found > view.dtype.real_itemsize for view in views) else 1
+
+
+def matrix_alignment(a: View, alignment: int, vectors: Sequence[View] = ()) -> int:
+    """`row_alignment` of vectors, and of a matrix that may begin later or be packed."""
+    if any(a.curve):
+        return 1
+    offset = a.start * a.dtype.itemsize
+    return row_alignment((a, *vectors), gcd(alignment, offset) if offset else alignment)
+
+
+def sum_bytes(problem: Problem) -> int:
+    """Bytes of one sum in the workspace."""
+    return DTYPES[problem.compute].itemsize * (2 if problem.is_complex else 1)
 
 
 def _row_strides(view: View) -> list[int]:

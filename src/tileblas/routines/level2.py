@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from tileblas.core.spec import BAND, DENSE, DIAG, PACKED, TRANS, UPLO, Arg, Option, Spec
-from tileblas.routines import level2_plans as plans
-from tileblas.routines import level2_updates as updates
+from tileblas.routines.band_plans import plan_band, plan_triangular
+from tileblas.routines.matvec_plans import plan_gemv
+from tileblas.routines.mirrored_plans import plan_both, plan_mirrored
+from tileblas.routines.rank_plans import plan_rank
+from tileblas.routines.solve_plans import plan_solve
 
 _NUMBERS = ("float32", "float64", "complex64", "complex128")
 _REAL_NUMBERS = ("float32", "float64")
@@ -92,7 +95,7 @@ def _mirrored_product(structure: str, storage: str = DENSE) -> Spec:
         elements=lambda n, read_output, b=None: (
             _triangle_size(n, b) + n + n * (2 if read_output else 1)
         ),
-        plan=plans.plan_mirrored,
+        plan=plan_mirrored,
         scalars=("alpha", "beta"),
         options=(_UPLO,),
         dtypes=_TYPES[structure],
@@ -121,7 +124,7 @@ Inf or NaN. |b - op(A) x| is at most (n + 2) eps |op(A)| |x|, element by element
         fortran=("uplo", "trans", "diag", "n", *_ARRAYS[storage][1], "x", "incx"),
         flops=lambda n, b=None: 2 * _triangle_size(n, b) - n,
         elements=lambda n, read_output, b=None: _triangle_size(n, b) + 2 * n,
-        plan=updates.plan_solve if solves else plans.plan_triangular,
+        plan=plan_solve if solves else plan_triangular,
         options=(_UPLO, _TRANS, Option("diag", DIAG, "N")),
         dtypes=_TYPES["triangular"],
         structure="triangular",
@@ -155,7 +158,7 @@ def _general_update(name: str, conj: str = "") -> Spec:
         fortran=("m", "n", "alpha", "x", "incx", "y", "incy", "a", "lda"),
         flops=lambda m, n: 2 * m * n,
         elements=lambda m, n, read_output: 2 * m * n + m + n,
-        plan=updates.plan_rank,
+        plan=plan_rank,
         scalars=("alpha",),
         idle_alpha="zero",
         conj=conj,
@@ -193,7 +196,7 @@ def _triangle_update(structure: str, rank: int, storage: str = DENSE) -> Spec:
         fortran=("uplo", "n", "alpha", *increments, *_ARRAYS[storage][1]),
         flops=lambda n: 2 * rank * _triangle_size(n),
         elements=lambda n, read_output: 2 * _triangle_size(n) + rank * n,
-        plan=updates.plan_rank,
+        plan=plan_rank,
         scalars=("alpha",),
         real_scalars=("alpha",) if hermitian and rank == 1 else (),
         idle_alpha="zero",
@@ -222,7 +225,7 @@ Half types accumulate in float32 and are rounded once.
         fortran=("trans", "m", "n", "alpha", "a", "lda", "x", "incx", "beta", "y", "incy"),
         flops=lambda m, n: 2 * m * n,
         elements=lambda m, n, read_output: m * n + n + m * (2 if read_output else 1),
-        plan=plans.plan_gemv,
+        plan=plan_gemv,
         scalars=("alpha", "beta"),
         options=(_TRANS,),
         stored_sizes=True,
@@ -249,7 +252,7 @@ A has m rows: as many as the vector along them has elements, else as many as col
         ),
         flops=lambda m, n, b: 2 * min(m, n) * b,
         elements=lambda m, n, b, read_output: min(m, n) * b + n + m * (2 if read_output else 1),
-        plan=plans.plan_band,
+        plan=plan_band,
         scalars=("alpha", "beta"),
         options=(_TRANS, Option("kl", required=True), Option("m")),
         stored_sizes=True,
@@ -289,7 +292,7 @@ beta = 0 never reads y and z; alpha = 0 drops the products, so that A, x and w a
         fortran=(),
         flops=lambda m, n: 4 * m * n,
         elements=lambda m, n, read_output: m * n + (m + n) * (3 if read_output else 2),
-        plan=plans.plan_both,
+        plan=plan_both,
         scalars=("alpha", "beta"),
         options=(Option("trans", "TC", "T"),),
         lazy=("conj",),
