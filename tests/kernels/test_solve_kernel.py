@@ -189,3 +189,23 @@ def test_the_last_strip_which_nobody_waits_for_sends_nothing(reach, monkeypatch)
     words = np.zeros((3, 8), np.int64)
     solve_in_place(a, np.ones(20, np.float32), upper=False, reach=reach, words=words)
     np.testing.assert_array_equal(words.any(1), [True, True, False])
+
+
+@triton.jit
+def note(words, DTYPE: tl.constexpr, COMPLEX: tl.constexpr, SIDE: tl.constexpr):
+    """A message is not read: that somebody waits for it stays in its place."""
+    tl.store(words, 7)
+    zero = tl.zeros((SIDE,), DTYPE)
+    return zero, zero
+
+
+@pytest.mark.parametrize("reach", [0, 1, 8, 19])
+@pytest.mark.parametrize("upper", [False, True], ids=["lower", "upper"])
+def test_each_strip_waits_for_the_one_before_it(upper, reach, monkeypatch):
+    """Even where no element of A makes it: so none is still at work when the last one clears."""
+    monkeypatch.setattr(messages, "clear", keep)
+    monkeypatch.setattr(messages, "receive", note)
+    a, _ = triangle(np.random.default_rng(1), "float32", 20, not upper, "band", reach)
+    words = np.zeros((3, 8), np.int64)
+    solve_in_place(a, np.ones(20, np.float32), upper=upper, reach=reach, words=words)
+    np.testing.assert_array_equal(words[:, 0] == 7, [True, True, False])
