@@ -288,6 +288,21 @@ def test_infinities_of_two_products_may_cancel():
     assert got.kind[0, 1] == NAN
 
 
+@pytest.mark.parametrize("routine", ["her", "her2", "hpr", "hpr2"])
+def test_a_hermitian_diagonal_stays_as_it_is_with_alpha_0(routine):
+    x = np.array([1 + 2j, 3j])
+    stored = {"a": np.array([[5 + 9j, 1j], [NAN_, 2 + 9j]])}
+    if routine.startswith("hp"):
+        stored = {"ap": np.array([5 + 9j, 1j, 2 + 9j])}
+    y = {"y": x} if routine.endswith("2") else {}
+    expected = reference(routine, {"x": x, **y, **stored}, {"alpha": 0}, {}, "float64")
+    (kept,) = stored.values()
+    assert judge(kept, expected, DTYPES["complex128"]).passed
+    cleared = kept.copy()
+    cleared.imag[(0,) * kept.ndim] = 0
+    assert not judge(cleared, expected, DTYPES["complex128"]).passed
+
+
 def test_a_hermitian_diagonal_must_come_out_real():
     x, a = np.array([1 + 2j, 3j]), np.array([[5 + 9j, 1j], [NAN_, 2 + 9j]])
     expected = reference("her", {"x": x, "a": a}, {}, {}, "float64")

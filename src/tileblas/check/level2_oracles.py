@@ -103,7 +103,7 @@ def triangle_update(routine: str, compute: str, x, y=None, alpha=1.0, **given) -
 
     With complex conjugates for a Hermitian A, whose diagonal is real; of a skew one the first
     product is subtracted. A new A holds zeros elsewhere, and in a given one other cells are
-    not part of the result.
+    not part of the result. With alpha = 0 a given A stays as it is, its diagonal too.
     """
     spec = ROUTINES[routine]
     arg = matrix_of(spec)
@@ -118,7 +118,8 @@ def triangle_update(routine: str, compute: str, x, y=None, alpha=1.0, **given) -
     if old is not None:
         old = _full(spec, given, x=x).values
     out = evaluate_sum(products, old, 1.0, compute)
-    return _stored(spec, out, given, is_new=old is None)
+    real_diagonal = conj and (old is None or alpha != 0)
+    return _stored(spec, out, given, is_new=old is None, real_diagonal=real_diagonal)
 
 
 def _outer(alpha, x, y, conj: bool) -> Product:
@@ -126,7 +127,9 @@ def _outer(alpha, x, y, conj: bool) -> Product:
     return alpha, widen(x)[..., :, None], y[..., None, :]
 
 
-def _stored(spec: Spec, out: Reference, given: dict[str, Any], is_new: bool) -> Reference:
+def _stored(
+    spec: Spec, out: Reference, given: dict[str, Any], is_new: bool, real_diagonal: bool
+) -> Reference:
     """The reference of a matrix in the cells of the array that stores one triangle of it."""
     arg = matrix_of(spec)
     assert arg is not None
@@ -138,7 +141,9 @@ def _stored(spec: Spec, out: Reference, given: dict[str, Any], is_new: bool) -> 
     )
     kind = taken(out.kind, where, FINITE if is_new else ANY)
     real = None
-    if spec.structure == "hermitian":
+    if spec.structure == "hermitian" and not real_diagonal:
+        value = np.where(where.there, widen(given[arg.name]), value)
+    if real_diagonal:
         real = np.broadcast_to(where.there & (where.row == where.column), value.shape)
         value, tail = (np.where(real, part.real, part) for part in (value, tail))
     return replace(
