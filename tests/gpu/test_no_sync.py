@@ -51,9 +51,9 @@ def sized(form: Form, n: int) -> Sample:
 def test_a_new_stream_and_a_new_shape(streamed, form, gate):
     """Planning, a workspace of the stream's own and its zeroed counters need no wait either.
 
-    Only kernels are loaded before: a like shape has been seen.
+    Only kernels are loaded before: a like shape has been seen, whose rows are as well aligned.
     """
-    like, sample = sized(form, 100_003), sized(form, 100_005)
+    like, sample = sized(form, 100_003), sized(form, 100_011)
     like.run(like.put(streamed))
     pending = Pending(sample, streamed)
     with streamed.using(streamed.new_stream()):
