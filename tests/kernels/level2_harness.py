@@ -154,9 +154,10 @@ def band_product(
 @quiet()
 def mirrored_product(
     a, x, w, y, z, alpha=1.0, beta=None, *, kind, lower=False, reach=None, conj_a=False,
-    conj_x=False, conj_w=False, negate=False, conj_scalars=False, block=16, tiles=2, stages=1,
+    conj_x=False, conj_w=False, negate=False, conj_scalars=False, block=16, tiles=2, columns=8,
+    held=4,
 ):  # fmt: skip
-    """mirrored_kernel on a matrix that lies by rows; without w and z these are x and y."""
+    """mirrored_kernel on a matrix that lies by columns; without w and z these are x and y."""
     w, z = x if w is None else w, y if z is None else z
     outer, inner = two(x.shape[:-1], 1)
     m, n = a.at.shape
@@ -165,21 +166,23 @@ def mirrored_product(
     down, across = -(-m // block), -(-n // block)
     near = min(-(-reach // block) + 1, down)
     strips = -(-(near if triangle else across) // tiles)
+    banded = triangle and reach < n - 1
+    programs = tiles * strips * (strips + 1) // 2 if triangle and not banded else down * strips
     slots = strips + (near if triangle else across)
     width = block * (2 if y.dtype.kind == "c" else 1)
     partial = _workspace(members * down * slots * width, y.dtype)
     arrived = np.zeros(members * (down if triangle else down + across), np.int32)
     alpha_kind, beta_kind, numbers = _scalars(alpha, beta)
     vectors = (x, w, y, z)
-    mirrored.mirrored_kernel[(members * down * strips,)](
+    mirrored.mirrored_kernel[(members * programs,)](
         a.pointer, *map(Pointer, vectors), Pointer(partial), Pointer(arrived), *numbers,
-        m, n, reach, *a.strides, sum(a.curve), unit(strides(x)[-1]),
-        *(strides(v)[-1] for v in vectors[1:]), inner, *a.batch,
+        m, n, reach, *a.strides, sum(a.curve), *(strides(v)[-1] for v in vectors), inner, *a.batch,
         *(step for v in vectors for step in two(strides(v)[:-1], 0)), down, across, near, strips,
-        KIND=kind, LOWER=lower, BANDED=triangle and reach < n - 1, COMPLEX=y.dtype.kind == "c",
+        programs, KIND=kind, LOWER=lower, BANDED=banded, COMPLEX=y.dtype.kind == "c",
         CONJ_A=conj_a, CONJ_X=conj_x, CONJ_W=conj_w, NEGATE=negate, CONJ_SCALARS=conj_scalars,
         ALPHA_KIND=alpha_kind, BETA_KIND=beta_kind, BATCHED=members > 1, CURVED=any(a.curve),
-        UNIT=a.strides[1] == 1, POLICY="", BLOCK=block, TILES=tiles, STAGES=stages,
+        UNIT=a.strides[0] == 1, POLICY="", BLOCK=block, SLICE=columns, HELD=held, TILES=tiles,
+        SUMS=2,
     )  # fmt: skip
     _check_workspace(partial, arrived)
 

@@ -31,27 +31,24 @@ def expected(full, x, y, alpha, beta, dtype, negate=False, conj_scalars=False):
 
 
 def stored(values, kind, storage, lower, reach):
-    """A triangle that lies by rows, as the kernel wants it: some are stored transposed."""
+    """A triangle that lies by columns, as the kernel wants it: some are stored transposed."""
     below, above = (reach, 0) if lower else (0, reach)
-    options = {"diagonal": kind != "skew"}
-    if storage == "packed":  # which lies by columns
-        return store(np.swapaxes(values, -1, -2), storage, above, below, **options).transposed
-    return store(values, storage, below, above, **options)
+    return store(values, storage, below, above, by_columns=True, diagonal=kind != "skew")
 
 
-# Tiles are 16 x 16, two in a strip, in these tests.
+# Tiles are 16 x 16, two in a strip, in these tests; a slice of them has 8 columns or more.
 @pytest.mark.parametrize("storage", ["", "band", "packed"])
 @pytest.mark.parametrize("lower", [False, True], ids=["upper", "lower"])
 @pytest.mark.parametrize(
-    ("dtype", "kind", "n", "stages"),
+    ("dtype", "kind", "n", "columns"),
     [
-        ("float32", "symmetric", 33, 1),
-        ("float64", "skew", 48, 2),
-        ("complex64", "hermitian", 37, 2),
-        ("complex128", "symmetric", 49, 1),
+        ("float32", "symmetric", 33, 8),
+        ("float64", "skew", 48, 16),
+        ("complex64", "hermitian", 37, 16),
+        ("complex128", "symmetric", 49, 8),
     ],
 )
-def test_mirrored_matrices(storage, lower, dtype, kind, n, stages):
+def test_mirrored_matrices(storage, lower, dtype, kind, n, columns):
     """The other triangle is NaN, as is what is not to be read of a diagonal."""
     rng = np.random.default_rng(n)
     values, x, y = (random(rng, dtype, *shape) for shape in ((n, n), (n,), (n,)))
@@ -64,22 +61,29 @@ def test_mirrored_matrices(storage, lower, dtype, kind, n, stages):
     result, gauge = expected(mirror(a.values, kind), wide(x), y, alpha, beta, dtype)
     before = a.memory.copy()
     mirrored_product(a, x, None, y, None, alpha, beta, kind=kind, lower=lower, reach=reach,
-                     stages=stages)  # fmt: skip
+                     columns=columns)  # fmt: skip
     assert_close(y, result, gauge, n, dtype)
     assert a.memory.tobytes() == before.tobytes()
 
 
 @pytest.mark.parametrize(
-    ("n", "lower", "stages"),
-    [(1, True, 1), (16, False, 2), (32, True, 2), (70, False, 1), (140, True, 1), (140, False, 2)],
+    ("n", "lower", "columns"),
+    [
+        (1, True, 8),
+        (16, False, 16),
+        (32, True, 16),
+        (70, False, 8),
+        (140, True, 4),
+        (140, False, 16),
+    ],
 )
-def test_sizes(n, lower, stages):
+def test_sizes(n, lower, columns):
     """Whole and short tiles, strips of which some blocks have fewer; y of NaN is not read."""
     rng = np.random.default_rng(n)
     a = stored(random(rng, "float64", n, n), "symmetric", "", lower, n - 1)
     x, y = random(rng, "float64", n), np.full(n, np.nan)
     result, gauge = expected(mirror(a.values, "symmetric"), wide(x), y, 0.7, None, "float64")
-    mirrored_product(a, x, None, y, None, 0.7, kind="symmetric", lower=lower, stages=stages,
+    mirrored_product(a, x, None, y, None, 0.7, kind="symmetric", lower=lower, columns=columns,
                      tiles=4)  # fmt: skip
     assert_close(y, result, gauge, n, "float64")
 
@@ -96,24 +100,24 @@ def test_bands_that_end_at_any_place_in_a_tile(reach):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "kind", "m", "n", "stages"),
+    ("dtype", "kind", "m", "n", "columns"),
     [
-        ("float32", "transpose", 33, 70, 2),
-        ("float64", "transpose", 70, 5, 1),
-        ("complex64", "adjoint", 48, 37, 2),
-        ("complex128", "transpose", 1, 33, 1),
+        ("float32", "transpose", 33, 70, 16),
+        ("float64", "transpose", 70, 5, 8),
+        ("complex64", "adjoint", 48, 37, 16),
+        ("complex128", "transpose", 1, 33, 8),
     ],
 )
-def test_a_matrix_and_its_transpose_have_vectors_of_their_own(dtype, kind, m, n, stages):
+def test_a_matrix_and_its_transpose_have_vectors_of_their_own(dtype, kind, m, n, columns):
     """gemvt: y := alpha A x + beta y, z := alpha op(A) w + beta z."""
     rng = np.random.default_rng(n)
-    a = store(random(rng, dtype, m, n))
+    a = store(random(rng, dtype, m, n), by_columns=True)
     x, w, y, z = (random(rng, dtype, size) for size in (n, m, m, n))
     full, alpha, beta = wide(a.values), 0.7, -0.3
     turned = full.conj().T if kind == "adjoint" else full.T
     results = [expected(f, wide(v), o, alpha, beta, dtype)
                for f, v, o in ((full, x, y), (turned, w, z))]  # fmt: skip
-    mirrored_product(a, x, w, y, z, alpha, beta, kind=kind, stages=stages)
+    mirrored_product(a, x, w, y, z, alpha, beta, kind=kind, columns=columns)
     assert_close(y, *results[0], n, dtype)
     assert_close(z, *results[1], m, dtype)
 
@@ -133,7 +137,7 @@ def test_flags_of_complex_operands(kind):
                          conj_x=True, conj_w=True, **scalars)  # fmt: skip
         assert_close(y, result, gauge, n, dtype)
         return
-    a = store(values)
+    a = store(values, by_columns=True)
     full = wide(a.values).conj()
     turned = full.conj().T if kind == "adjoint" else full.T
     first = expected(full, wide(x).conj(), y, alpha, beta, dtype, **scalars)
@@ -174,12 +178,22 @@ def test_exceptional_elements_reach_their_row_and_their_column_only(lower):
 @pytest.mark.parametrize("kind", ["symmetric", "transpose"])
 def test_a_device_alpha_of_zero_reads_neither_matrix_nor_vector(kind, beta):
     """With beta = 1 y keeps even the sign of its zeros."""
-    a, x = store(np.full((37, 37), np.nan, np.float32)), np.full(37, np.nan, np.float32)
+    a, x = (
+        store(np.full((37, 37), np.nan, np.float32), by_columns=True),
+        np.full(37, np.nan, np.float32),
+    )
     y, z = (np.full(37, -0.0, np.float32) for _ in range(2))
     scalars = np.array(0, np.float32), np.array(beta, np.float32)
     both = kind == "transpose"
-    mirrored_product(a, x, x if both else None, y, z if both else None, *scalars, kind=kind,
-                     stages=2)  # fmt: skip
+    mirrored_product(
+        a,
+        x,
+        x if both else None,
+        y,
+        z if both else None,
+        *scalars,
+        kind=kind,
+    )
     for output in (y, z):
         assert not output.any()
         assert np.signbit(output).all() or beta != 1 or (output is z and not both)

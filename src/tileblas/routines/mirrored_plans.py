@@ -91,25 +91,29 @@ def launch_mirrored(
 ) -> tuple[Launch, ...]:
     """Programs take strips of tiles and leave sums for blocks of the outputs; the last adds up.
 
-    Tiles lie by rows: a matrix that does not is multiplied as its transpose.
+    Tiles lie by columns: a matrix that does not is multiplied as its transpose.
     """
     known = problem.structure
     assert known is not None
     (a, x, w), (y, z) = inputs, outputs
-    if lies_by_columns(a):
+    if not lies_by_columns(a):
         flips = known.kind in ("hermitian", "adjoint") and problem.is_complex
         a, known = replace(transpose(a), conj=a.conj ^ flips), known.transposed
         problem = replace(problem, negate=problem.negate ^ (known.kind == "skew"))
         (x, w), (y, z) = (w, x), (z, y)
     m, n = a.shape
     triangle = known.kind in ("symmetric", "hermitian", "skew")
-    alignment = matrix_alignment(a, alignment)
+    x_unit = unit_axis(x) == 0
+    alignment = matrix_alignment(a, alignment, (x,) if x_unit else ())
     side = config["BLOCK"]
     down, across = ceil_div(m, side), ceil_div(n, side)
     reach = max(known.below, known.above)
     near = min((reach + side - 1) // side + 1, down)
     banded = triangle and reach < n - 1
-    strips = ceil_div(near if triangle else across, config["TILES"])
+    tiles = config["TILES"]
+    strips = ceil_div(near if triangle else across, tiles)
+    # The strips of a whole triangle are numbered without gaps, TILES rows at a time.
+    programs = tiles * strips * (strips + 1) // 2 if triangle and not banded else down * strips
     slots = strips + (min(near, down) if triangle else across)
     blocks = down if triangle else down + across
     moved = m * n * prod(problem.batch) * a.dtype.itemsize
@@ -119,22 +123,23 @@ def launch_mirrored(
         vectors = (("x", x), ("w", w), ("y", y), ("z", z))
         binder.pointer("a", a)
         for name, view in vectors:
-            binder.pointer(name, view, wide=False)
+            binder.pointer(name, view, wide=view is x and x_unit)
         binder.workspace("partial", problem.compute)
         binder.workspace("arrived", "i32")
         alpha, beta = binder.scalar("alpha"), binder.scalar("beta")
         for name, value in (("m", m), ("n", n), ("reach", reach)):
             binder.size(name, value)
         binder.matrix(a)
-        binder.stride("x_inc", x.strides[0], x, unit=unit_axis(x) == 0, wide=False)
+        binder.stride("x_inc", x.strides[0], x, unit=x_unit, wide=False)
         for name, view in vectors[1:]:  # of which a tile takes little: no variant of its own
             binder.stride(f"{name}_inc", view.strides[0], view, wide=False)
         binder.count("inner", inner)
         binder.batch_strides("a", a)
         for name, view in vectors:
-            binder.batch_strides(name, view, wide=False)
+            binder.batch_strides(name, view, wide=view is x and x_unit)
         for name, value in (("down", down), ("across", across), ("near", near), ("strips", strips)):
             binder.count(name, value)
+        binder.count("programs", programs)
         binder.constant("KIND", known.kind)
         binder.constant("LOWER", known.lower)
         binder.constant("BANDED", banded)
@@ -143,17 +148,17 @@ def launch_mirrored(
         binder.constant("BETA_KIND", beta)
         binder.constant("BATCHED", count > 1)
         binder.constant("CURVED", any(a.curve))
-        binder.constant("UNIT", a.strides[1] == 1)
+        binder.constant("UNIT", a.strides[0] == 1)
         binder.constant("POLICY", "evict_first" if passes_by else "")
         for knob, value in config.knobs:
             binder.constant(knob, value)
         return binder.launch(
             "mirrored.mirrored_kernel",
-            count * down * strips,
+            count * programs,
             config,
             alignment,
             partial_bytes=count * down * slots * side * sum_bytes(problem),
             counters=count * blocks,
         )
 
-    return over_batch(problem, down * strips, make)
+    return over_batch(problem, programs, make)
