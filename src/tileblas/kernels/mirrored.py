@@ -85,50 +85,36 @@ def mirrored_kernel(
     p = tl.zeros((WIDTH, SLICE // HELD), COMPUTE)
     q = p
 
-    # Two loops, since what a mask takes in registers would be taken from the first one too.
     begin, end = whole_tiles(row, first, last, down, m, k, reach, TRIANGLE, UPPER, BANDED, BLOCK)
     SLICES: tl.constexpr = BLOCK // SLICE
-    block = tl.full((), BLOCK, tl.int64)
-    for step in range(begin * SLICES, end * SLICES):
-        col = step // SLICES
+    for step in range(0, (end - begin) * SLICES):
+        col = begin + step // SLICES
         start = step % SLICES * SLICE
-        left = place(col, across, UPPER) * block + start
+        left = place(col, across, UPPER) * tl.full((), BLOCK, tl.int64) + start
         p, q, s, t = slices.multiply_whole(
             p, q, a_rows, x, w_same, w_other, left, a_n, a_curve, x_inc,
             COMPLEX, CURVED, POLICY, SLICE, HELD,
         )  # fmt: skip
         slot = column_slot(row, col, down, near, slots, TRIANGLE, TILES)
         leave(columns + slot * WIDTH + start, s, t, COMPLEX, KIND == "skew", BLOCK)
-    # Of edges, where 0 Inf could arise, fewer columns at a time: masks of products take registers.
+    # Other loops for the edges, since what masks take in registers would be taken from the first
+    # one. Where 0 Inf could arise, products need masks too: then fewer columns at a time.
     wild = tl.full((), False, tl.int1)
     if (begin > first) | (end < last):
-        beyond = place(tl.where(UPPER, last - 1, first), across, UPPER) * block
-        j = beyond + tl.arange(0, TILES * BLOCK).to(tl.int64)
+        beyond = place(tl.where(UPPER, last - 1, first), across, UPPER)
+        j = beyond * tl.full((), BLOCK, tl.int64) + tl.arange(0, TILES * BLOCK)
         x_re, x_im = squares.load_vector(x, j * x_inc, j < k, COMPLEX)
         wild = slices.is_wild(w_same) | slices.is_wild(x_re) | slices.is_wild(x_im)
-    FINE: tl.constexpr = SLICE // 4
-    for step in range(first * SLICES, tl.where(wild, first, last) * SLICES):
-        col = step // SLICES
-        if (col < begin) | (col >= end):
-            start = step % SLICES * SLICE
-            left = place(col, across, UPPER) * block + start
-            p, q, s, t = slices.multiply_edge(
-                p, q, a_rows, x, w_same, w_other, top, left, m, k, reach, a_n, a_curve, x_inc,
-                TRIANGLE, LOWER, BANDED, COMPLEX, CURVED, POLICY, False, BLOCK, SLICE, HELD,
-            )  # fmt: skip
-            slot = column_slot(row, col, down, near, slots, TRIANGLE, TILES)
-            leave(columns + slot * WIDTH + start, s, t, COMPLEX, KIND == "skew", BLOCK)
-    for step in range(first * (4 * SLICES), tl.where(wild, last, first) * (4 * SLICES)):
-        col = step // (4 * SLICES)
-        if (col < begin) | (col >= end):
-            start = step % (4 * SLICES) * FINE
-            left = place(col, across, UPPER) * block + start
-            p, q, s, t = slices.multiply_edge(
-                p, q, a_rows, x, w_same, w_other, top, left, m, k, reach, a_n, a_curve, x_inc,
-                TRIANGLE, LOWER, BANDED, COMPLEX, CURVED, POLICY, True, BLOCK, FINE, HELD // 4,
-            )  # fmt: skip
-            slot = column_slot(row, col, down, near, slots, TRIANGLE, TILES)
-            leave(columns + slot * WIDTH + start, s, t, COMPLEX, KIND == "skew", BLOCK)
+    p, q = multiply_edges(
+        p, q, a_rows, x, w_same, w_other, columns, row, first, tl.where(wild, first, last),
+        begin, end, top, m, k, reach, a_n, a_curve, x_inc, down, across, near, slots,
+        KIND, LOWER, BANDED, COMPLEX, CURVED, POLICY, False, BLOCK, SLICE, HELD, TILES,
+    )  # fmt: skip
+    p, q = multiply_edges(
+        p, q, a_rows, x, w_same, w_other, columns, row, first, tl.where(wild, last, first),
+        begin, end, top, m, k, reach, a_n, a_curve, x_inc, down, across, near, slots,
+        KIND, LOWER, BANDED, COMPLEX, CURVED, POLICY, True, BLOCK, SLICE // 4, HELD // 4, TILES,
+    )  # fmt: skip
     p = tl.sum(p, 1)
     if COMPLEX:
         q = tl.sum(q, 1)
@@ -197,11 +183,13 @@ def find_strip(
     """
     if TRIANGLE and not BANDED:
         # Each TILES rows of it have as many strips, one more than those before them.
-        number = (programs - 1 - index) // TILES
+        back = programs - 1 - index
+        number = back // TILES
         group = ((tl.sqrt(8.0 * number.to(tl.float32) + 1) - 1) / 2).to(tl.int32)
-        group = tl.where(before(group) > number, group - 1, group)
-        group = tl.where(before(group + 1) <= number, group + 1, group)
-        return group * TILES + (programs - 1 - index) % TILES, (number - before(group)).to(tl.int32)
+        group = tl.where(strips_before(group) > number, group - 1, group)
+        group = tl.where(strips_before(group + 1) <= number, group + 1, group)
+        strip = (number - strips_before(group)).to(tl.int32)
+        return group * TILES + back % TILES, strip
     elif TRIANGLE:
         return down - 1 - index // strips, index % strips
     else:
@@ -209,7 +197,7 @@ def find_strip(
 
 
 @triton.jit
-def before(group):
+def strips_before(group):
     """How many strips a triangle has before its rows of a group, where each has one row."""
     return group.to(tl.int64) * (group + 1) // 2
 
@@ -239,6 +227,34 @@ def whole_tiles(
         whole = (row + 1) * tl.full((), BLOCK, tl.int64) <= m
     end = tl.where(whole & (n > 0), end, begin)
     return begin, tl.maximum(begin, end)
+
+
+@triton.jit
+def multiply_edges(
+    p, q, a_rows, x, w_same, w_other, columns, row, first, last, begin, end, top, m, n, reach,
+    a_n, a_curve, x_inc, down, across, near, slots,
+    KIND: tl.constexpr, LOWER: tl.constexpr, BANDED: tl.constexpr,
+    COMPLEX: tl.constexpr, CURVED: tl.constexpr, POLICY: tl.constexpr, WILD: tl.constexpr,
+    BLOCK: tl.constexpr, SLICE: tl.constexpr, HELD: tl.constexpr, TILES: tl.constexpr,
+):  # fmt: skip
+    """(p, q) + A (x_re, x_im) for the tiles of a strip that are not whole, those not in
+    [begin, end); the sums of their columns are left in the workspace."""
+    TRIANGLE: tl.constexpr = KIND == "symmetric" or KIND == "hermitian" or KIND == "skew"
+    SLICES: tl.constexpr = BLOCK // SLICE
+    WIDTH: tl.constexpr = w_same.shape[0]
+    for step in range(0, (last - first) * SLICES):
+        col = first + step // SLICES
+        if (col < begin) | (col >= end):
+            start = step % SLICES * SLICE
+            left = place(col, across, TRIANGLE and not LOWER) * tl.full((), BLOCK, tl.int64)
+            left += start
+            p, q, s, t = slices.multiply_edge(
+                p, q, a_rows, x, w_same, w_other, top, left, m, n, reach, a_n, a_curve, x_inc,
+                TRIANGLE, LOWER, BANDED, COMPLEX, CURVED, POLICY, WILD, BLOCK, SLICE, HELD,
+            )  # fmt: skip
+            slot = column_slot(row, col, down, near, slots, TRIANGLE, TILES)
+            leave(columns + slot * WIDTH + start, s, t, COMPLEX, KIND == "skew", BLOCK)
+    return p, q
 
 
 @triton.jit
