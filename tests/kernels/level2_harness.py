@@ -217,7 +217,7 @@ def rank_update(
 
 @quiet()
 def solve_in_place(a, x, *, upper, reach=None, unit_diag=False, conj_a=False, negate=False,
-                   side=8, words=None):  # fmt: skip
+                   side=8, held=2, patient=False, words=None):  # fmt: skip
     """solve_kernel, in place in x. The number of tickets and all words must end at zero.
 
     `words` are those of the caller, who looks at them afterwards.
@@ -240,6 +240,6 @@ def solve_in_place(a, x, *, upper, reach=None, unit_diag=False, conj_a=False, ne
         strips, members, 1,
         COMPLEX=x.dtype.kind == "c", CONJ_A=conj_a, NEGATE=negate, UNIT_DIAG=unit_diag,
         UPPER=upper, CURVED=curved, BANDED=reach < n - 1, BY_ROWS=not a.by_columns,
-        BATCHED=members > 1, SIDE=side,
+        BATCHED=members > 1, SIDE=side, HELD=held, PATIENT=patient,
     )  # fmt: skip
     _check_workspace(partial, arrived, *([words] if checked else []))

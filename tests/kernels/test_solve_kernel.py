@@ -172,6 +172,22 @@ def test_no_zero_is_skipped():
     assert not x[:12].any()
 
 
+@pytest.mark.parametrize("by_columns", [False, True], ids=["rows", "columns"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_how_a_program_waits_changes_no_bit(dtype, by_columns):
+    """Nor does it matter how many columns a thread adds up, but for rounding."""
+    rng = np.random.default_rng(4)
+    a, full = triangle(rng, dtype, 40, True, by_columns=by_columns)
+    b = random(rng, dtype, 40)
+    found = {}
+    for held, patient in ((2, False), (2, True), (1, False), (8, False)):
+        x = b.copy()
+        solve_in_place(a, x, upper=False, held=held, patient=patient)
+        assert_solved(full, x, b, 40)
+        found[held, patient] = x.tobytes()
+    assert found[2, False] == found[2, True]
+
+
 # ---- messages ----------------------------------------------------------------------------------
 
 
@@ -192,7 +208,10 @@ def test_the_last_strip_which_nobody_waits_for_sends_nothing(reach, monkeypatch)
 
 
 @triton.jit
-def note(words, DTYPE: tl.constexpr, COMPLEX: tl.constexpr, SIDE: tl.constexpr):
+def note(
+    words, is_next,
+    DTYPE: tl.constexpr, COMPLEX: tl.constexpr, SIDE: tl.constexpr, PATIENT: tl.constexpr,
+):  # fmt: skip
     """A message is not read: that somebody waits for it stays in its place."""
     tl.store(words, 7)
     zero = tl.zeros((SIDE,), DTYPE)

@@ -39,33 +39,65 @@ def send_real(words, value):
 
 
 @triton.jit
-def receive(words, DTYPE: tl.constexpr, COMPLEX: tl.constexpr, SIDE: tl.constexpr):
-    """The vector that another program sends, once it is there, as (re, im)."""
-    PLANES: tl.constexpr = word_count(DTYPE, False)
-    re = receive_real(words, DTYPE, SIDE)
-    if COMPLEX:
-        im = receive_real(words + PLANES * SIDE, DTYPE, SIDE)
+def receive(
+    words, is_next,
+    DTYPE: tl.constexpr, COMPLEX: tl.constexpr, SIDE: tl.constexpr, PATIENT: tl.constexpr,
+):  # fmt: skip
+    """The vector that another program sends, once it is there, as (re, im).
+
+    A PATIENT program whose turn is not next looks at one word alone until that has come: programs
+    of several warps that all look at the same words are in each other's way in L2.
+    """
+    PLANES: tl.constexpr = word_count(DTYPE, COMPLEX)
+    if PATIENT:  # noqa: SIM102 - a compile-time condition around one of run time
+        if is_next == 0:
+            while tl.load(words + PLANES * SIDE - 1, volatile=True) == 0:
+                pass
+    found = load_planes(words, PLANES, SIDE)
+    while is_incomplete(found, PLANES):
+        found = load_planes(words, PLANES, SIDE)
+    if tl.float64 == DTYPE:
+        re = joined(found[0], found[1])
+        if COMPLEX:
+            im = joined(found[2], found[3])
+        else:
+            im = re
     else:
-        im = re
+        re = found[0].to(tl.int32).to(tl.float32, bitcast=True)
+        if COMPLEX:
+            im = found[1].to(tl.int32).to(tl.float32, bitcast=True)
+        else:
+            im = re
     return re, im
 
 
 @triton.jit
-def receive_real(words, DTYPE: tl.constexpr, SIDE: tl.constexpr):
-    """The real numbers that another program sends, once all of them are there."""
+def load_planes(words, PLANES: tl.constexpr, SIDE: tl.constexpr):
+    """The words of a vector, of which each number has PLANES, as they are now."""
     at = words + tl.arange(0, SIDE)
-    low = tl.load(at, volatile=True)
-    if tl.float64 == DTYPE:
-        high = tl.load(at + SIDE, volatile=True)
-        while tl.min(tl.minimum(low, high), 0) == 0:
-            low = tl.load(at, volatile=True)
-            high = tl.load(at + SIDE, volatile=True)
-        bits = (low & 0xFFFFFFFF) | (high << 32)
-        return bits.to(tl.float64, bitcast=True)
-    else:
-        while tl.min(low, 0) == 0:
-            low = tl.load(at, volatile=True)
-        return low.to(tl.int32).to(tl.float32, bitcast=True)
+    found = ()
+    for plane in tl.static_range(PLANES):
+        found = found + (tl.load(at + plane * SIDE, volatile=True),)
+    return found
+
+
+@triton.jit
+def is_incomplete(found, PLANES: tl.constexpr):
+    """Whether a word has not come yet.
+
+    Of all words the notices alone are compared: one instruction does so for the 32 bits of all
+    threads of a warp.
+    """
+    notice = (found[0] >> 32).to(tl.int32)
+    for plane in tl.static_range(1, PLANES):
+        notice &= (found[plane] >> 32).to(tl.int32)
+    return tl.min(notice, 0) == 0
+
+
+@triton.jit
+def joined(low, high):
+    """FP64 numbers from the words that have the halves of their bits."""
+    return ((low & 0xFFFFFFFF) | (high << 32)).to(tl.float64, bitcast=True)
 
 
 @triton.jit

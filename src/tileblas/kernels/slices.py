@@ -103,10 +103,10 @@ def add_products(
 
     Only products that are to be kept count, all where `keep` is None.
     """
-    p += of_threads(matvec.kept(value * x_re, keep), HELD)
+    p += of_threads(matvec.kept(value * x_re, keep), HELD, False)
     s = tl.sum(matvec.kept(value * w_same, keep), 0)
     if COMPLEX:
-        q += of_threads(matvec.kept(value * x_im, keep), HELD)
+        q += of_threads(matvec.kept(value * x_im, keep), HELD, False)
         t = tl.sum(matvec.kept(value * w_other, keep), 0)
     else:
         q = p
@@ -129,10 +129,15 @@ def within(distance):
 
 
 @triton.jit
-def of_threads(products, HELD: tl.constexpr):
-    """The sums over each HELD columns of a tile, equally far from each other."""
+def of_threads(products, HELD: tl.constexpr, ADJACENT: tl.constexpr):
+    """The sums over each HELD columns of a tile that a thread has: neighbours, or equally far from
+    each other."""
     ROWS: tl.constexpr = products.shape[0]
-    return tl.sum(tl.reshape(products, (ROWS, HELD, products.shape[1] // HELD)), 1)
+    OTHERS: tl.constexpr = products.shape[1] // HELD
+    if ADJACENT:
+        return tl.sum(tl.reshape(products, (ROWS, OTHERS, HELD)), 2)
+    else:
+        return tl.sum(tl.reshape(products, (ROWS, HELD, OTHERS)), 1)
 
 
 @triton.jit

@@ -3,7 +3,7 @@
 import triton
 import triton.language as tl
 
-from tileblas.kernels import messages, squares, tile
+from tileblas.kernels import messages, slices, squares, tile
 
 
 @triton.jit
@@ -12,7 +12,7 @@ def solve_kernel(
     inner, a_b0, a_b1, x_b0, x_b1, strips, members, one,
     COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, NEGATE: tl.constexpr, UNIT_DIAG: tl.constexpr,
     UPPER: tl.constexpr, CURVED: tl.constexpr, BANDED: tl.constexpr, BY_ROWS: tl.constexpr,
-    BATCHED: tl.constexpr, SIDE: tl.constexpr,
+    BATCHED: tl.constexpr, SIDE: tl.constexpr, HELD: tl.constexpr, PATIENT: tl.constexpr,
 ):  # fmt: skip
     """x := (+-) A^-1 x for each batch member, A triangular; a program has a strip of SIDE rows.
 
@@ -52,7 +52,7 @@ def solve_kernel(
     square = squares.load_square(partial, one, UPPER, COMPLEX, SIDE)
     re, im = subtract_solved(
         a, x, words, row_offset, i, start, n, reach, a_n, a_curve, x_inc, strip, strips,
-        COMPLEX, CONJ_A, NEGATE, UPPER, CURVED, BANDED, BY_ROWS, SIDE,
+        COMPLEX, CONJ_A, NEGATE, UPPER, CURVED, BANDED, BY_ROWS, SIDE, HELD, PATIENT,
     )  # fmt: skip
 
     # Gathered in the order they have, so that each thread gets one, not what a sum leaves in it.
@@ -130,15 +130,20 @@ def subtract_solved(
     a, x, words, row_offset, i, start, n, reach, a_n, a_curve, x_inc, strip, strips,
     COMPLEX: tl.constexpr, CONJ_A: tl.constexpr, NEGATE: tl.constexpr, UPPER: tl.constexpr,
     CURVED: tl.constexpr, BANDED: tl.constexpr, BY_ROWS: tl.constexpr, SIDE: tl.constexpr,
+    HELD: tl.constexpr, PATIENT: tl.constexpr,
 ):  # fmt: skip
-    """x - A x for the rows i, over all columns that come before them, as their x are received."""
+    """x - A x for the rows i, over all columns that come before them, as their x are received.
+
+    A thread adds up the HELD columns of a tile that it has, which are next to each other if A lies
+    BY_ROWS and equally far from each other if it does not.
+    """
     DTYPE: tl.constexpr = a.dtype.element_ty
     WORDS: tl.constexpr = messages.word_count(DTYPE, COMPLEX) * SIDE
     b_re, b_im = squares.load_vector(x, i * x_inc, i < n, COMPLEX)
     if NEGATE:
         b_re = -b_re
         b_im = -b_im
-    re = tl.zeros((SIDE, SIDE), tile.compute_type(a.dtype))
+    re = tl.zeros((SIDE, SIDE // HELD), tile.compute_type(a.dtype))
     im = re
     begin = tl.full((), 0, tl.int32)
     if BANDED:
@@ -166,13 +171,15 @@ def subtract_solved(
             a_re, a_im = squares.load_tile(
                 a, row_offset, col_offset, there, COMPLEX, CONJ_A, BY_ROWS
             )
-        x_re, x_im = messages.receive(words + before * WORDS, DTYPE, COMPLEX, SIDE)
+        x_re, x_im = messages.receive(
+            words + before * WORDS, before + 1 == strip, DTYPE, COMPLEX, SIDE, PATIENT
+        )
         p_re, p_im = squares.multiply(a_re, a_im, x_re[None, :], x_im[None, :], COMPLEX)
         if BANDED:
             p_re = tl.where(keep, p_re, 0)
             p_im = tl.where(keep, p_im, 0)
-        re += p_re
-        im += p_im
+        re += slices.of_threads(p_re, HELD, BY_ROWS)
+        im += slices.of_threads(p_im, HELD, BY_ROWS)
     re = b_re - tl.sum(re, 1)
     if COMPLEX:
         im = b_im - tl.sum(im, 1)

@@ -60,13 +60,15 @@ def substitute(
     it, and four can be on their way together.
     """
     k = turn(tl.arange(0, SIDE), SIDE, UPPER) * one
+    # What is left of b, apart from z: to choose between them would be on the way to the next rows.
+    re, im = b_re, b_im
     for group in tl.static_range(0, SIDE, 4):
         # A column, and below it its elements in the next rows: 4, 3, 2 and 1 of them together.
-        z0, y0 = pick(b_re, b_im, turn(group, SIDE, UPPER), COMPLEX)
-        z1, y1 = pick(b_re, b_im, turn(group + 1, SIDE, UPPER), COMPLEX)
-        z2, y2 = pick(b_re, b_im, turn(group + 2, SIDE, UPPER), COMPLEX)
-        z3, y3 = pick(b_re, b_im, turn(group + 3, SIDE, UPPER), COMPLEX)
-        re, im = subtract(b_re, b_im, square, group, 0, z0, y0, COMPLEX)
+        z0, y0 = pick(re, im, turn(group, SIDE, UPPER), COMPLEX)
+        z1, y1 = pick(re, im, turn(group + 1, SIDE, UPPER), COMPLEX)
+        z2, y2 = pick(re, im, turn(group + 2, SIDE, UPPER), COMPLEX)
+        z3, y3 = pick(re, im, turn(group + 3, SIDE, UPPER), COMPLEX)
+        re, im = subtract(re, im, square, group, 0, z0, y0, COMPLEX)
         z1, y1 = subtract(z1, y1, square, group, 1, z0, y0, COMPLEX)
         z2, y2 = subtract(z2, y2, square, group, 2, z0, y0, COMPLEX)
         z3, y3 = subtract(z3, y3, square, group, 3, z0, y0, COMPLEX)
@@ -76,12 +78,12 @@ def substitute(
         re, im = subtract(re, im, square, group, 7, z2, y2, COMPLEX)
         z3, y3 = subtract(z3, y3, square, group, 8, z2, y2, COMPLEX)
         re, im = subtract(re, im, square, group, 9, z3, y3, COMPLEX)
-        b_re = tl.where(k > group + 3, re, b_re)
+        b_re = tl.where(k == group, z0, b_re)
         b_re = tl.where(k == group + 1, z1, b_re)
         b_re = tl.where(k == group + 2, z2, b_re)
         b_re = tl.where(k == group + 3, z3, b_re)
         if COMPLEX:
-            b_im = tl.where(k > group + 3, im, b_im)
+            b_im = tl.where(k == group, y0, b_im)
             b_im = tl.where(k == group + 1, y1, b_im)
             b_im = tl.where(k == group + 2, y2, b_im)
             b_im = tl.where(k == group + 3, y3, b_im)

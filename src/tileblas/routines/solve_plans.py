@@ -24,7 +24,7 @@ def plan_solve(problem: Problem, table: Table, alignment: int) -> tuple[Launch, 
     n = a.shape[0]
     by_rows = not lies_by_columns(a)
     alignment = matrix_alignment(a, alignment)
-    config = choose_upto(table.candidates("solve", a.dtype.name), n)
+    config = choose_upto(table.candidates("solve", a.dtype.name, "row" if by_rows else "col"), n)
     strips = ceil_div(n, config["SIDE"])
     reach = max(known.below, known.above)
 
