@@ -37,18 +37,27 @@ PYTEST := -m pytest -n $(JOBS) --dist worksteal
 test-core test-interpret test-next test-newest: export OPENBLAS_NUM_THREADS := 1
 # What a version of Triton can change in the interpreter: kernels, and the values they give.
 OF_KERNELS := tests/kernels $(addprefix tests/semantics/test_,cases.py level2_cases.py)
+# The files with compile tests: pytest takes longer to read all others than to leave them out.
+OF_COMPILING = $(shell grep -rl --include='*.py' 'mark\.compile' tests)
 # Triton reads this once, when it is imported: a process either interprets kernels or compiles them.
 INTERPRET := TRITON_INTERPRET=1 TILEBLAS_BACKEND=interpret
 
-.NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: demo test lint types test-core test-scipy test-interpret test-next test-newest test-gpu \
-        bench-gpu readme stub wheel clean
+.PHONY: demo test lint types environments lanes test-core test-scipy test-interpret test-next \
+        test-newest test-gpu bench-gpu readme stub wheel clean
 
 demo: $(READY)
 	$(PY) -m tileblas demo
 
-test: lint types test-core test-scipy test-interpret test-next test-newest
+# Set-up, linter and types take one core each, so two of them run at a time. Lanes are processes for
+# JOBS cores already, and follow one another.
+test:
+	@$(MAKE) --no-print-directory --jobs=2 lint types environments
+	@$(MAKE) --no-print-directory --jobs=1 lanes
+
+environments: $(READY) .venv-next/installed .venv-newest/installed
+
+lanes: test-core test-scipy test-interpret test-next test-newest
 
 lint: $(READY)
 	@echo "== lint"
@@ -69,17 +78,17 @@ test-scipy: $(READY)
 
 test-interpret: $(READY)
 	@echo "== tests: the kernels in Triton's interpreter"
-	$(INTERPRET) $(PY) $(PYTEST) -m interpret
+	$(INTERPRET) $(PY) $(PYTEST) -m interpret --ignore=tests/gpu
 
 test-next: .venv-next/installed
 	@echo "== tests: a newer Triton and the current NumPy, interpreter"
 	$(INTERPRET) .venv-next/bin/python $(PYTEST) -m "interpret and not slow" $(OF_KERNELS)
 	@echo "== tests: a newer Triton and the current NumPy, compiling"
-	.venv-next/bin/python $(PYTEST) -m "compile and not slow"
+	.venv-next/bin/python $(PYTEST) -m "compile and not slow" $(OF_COMPILING)
 
 test-newest: .venv-newest/installed
 	@echo "== tests: the newest Triton, compiling"
-	.venv-newest/bin/python $(PYTEST) -m compile
+	.venv-newest/bin/python $(PYTEST) -m compile $(OF_COMPILING)
 
 test-gpu: $(READY)
 	@echo "== tests: GPU"

@@ -1,18 +1,18 @@
 """Compiles the kernels for a named GPU, without one, and reads the machine code."""
 
 import collections
-import os
 import re
 import subprocess
 import tempfile
 from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 
 import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-CUOBJDUMP = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "cuobjdump"
+NVDISASM = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "nvdisasm"
 ELEMENT = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64"}
 ELEMENT |= {"complex64": "fp32", "complex128": "fp64"}
 ITEMSIZE = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
@@ -32,10 +32,14 @@ INSTRUCTION = re.compile(
 class Code:
     """What the compiler made of a kernel."""
 
-    instructions: tuple[tuple[int, str, str], ...]  # address, operation, operands
+    cubin: bytes
     loads: dict[tuple[int, ...], tuple[int, ...]]  # tile loaded: threads of a warp along each axis
-    registers: int
     shared: int
+
+    @cached_property  # who asks for shared memory alone need not wait for the machine code
+    def instructions(self) -> tuple[tuple[int, str, str], ...]:
+        """Address, operation and operands of each instruction."""
+        return instructions(self.cubin)
 
     def loops(self) -> list[collections.Counter]:
         """The operations of each loop, from the target of a backward branch to the branch."""
@@ -97,16 +101,24 @@ def compiled(
 
 def disassembled(cubin, shared, spread=None):
     """The Code of a cubin; `spread` is how warps are spread over the tiles that it loads."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "kernel.cubin")
-        Path(path).write_bytes(cubin)
-        text, usage = (
-            subprocess.run([CUOBJDUMP, flag, path], capture_output=True, text=True).stdout
-            for flag in ("-sass", "-res-usage")
-        )
-    instructions = tuple((int(a, 16), o, rest) for a, o, rest in INSTRUCTION.findall(text))
-    registers = int(re.search(r"REG:(\d+)", usage)[1])
-    return Code(instructions, spread or {}, registers, shared)
+    return Code(cubin, spread or {}, shared)
+
+
+@cache  # several tests look at the same kernel
+def instructions(cubin: bytes) -> tuple[tuple[int, str, str], ...]:
+    """The machine code of a cubin, as `cuobjdump -sass` has nvdisasm write it.
+
+    Without its dataflow analysis, which takes a third of its time: it finds where branches go
+    whose targets are in registers, and no test follows those.
+    """
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(cubin)
+        file.flush()
+        command = [NVDISASM, "-pb", "-novliw", "-ndf", file.name]
+        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found = tuple((int(a, 16), o, rest) for a, o, rest in INSTRUCTION.findall(text))
+    assert found
+    return found
 
 
 def loads(ttgir):
