@@ -162,6 +162,29 @@ def test_quotients_that_overflow_or_vanish_have_harmless_products(dtype, upper):
     assert_solved(wide(values), x, b, n)
 
 
+@pytest.mark.parametrize("lower", [True, False], ids=["lower", "upper"])
+@pytest.mark.parametrize("value", [np.inf, np.nan, 0.0], ids=["Inf", "NaN", "divided by 0"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_infinity_does_not_meet_what_is_beyond_a_band(dtype, value, lower):
+    """Of b, or of a diagonal of 0. It goes on from row to row; 0 Inf would make it NaN."""
+    n, place = 20, 9
+    values = np.eye(n, dtype=dtype) + 0.5 * np.eye(n, k=-1 if lower else 1, dtype=dtype)
+    b = np.ones(n, dtype)
+    if value == 0:
+        values[place, place] = 0
+    else:
+        b[place] = value
+    x, expected, before = b.copy(), b.copy(), 0.0
+    below, above = (1, 0) if lower else (0, 1)
+    solve_in_place(store(values, "band", below, above, by_columns=True), x, upper=not lower,
+                   reach=1)  # fmt: skip
+    with np.errstate(all="ignore"):
+        for i in range(n) if lower else reversed(range(n)):
+            expected[i] = before = (b[i] - b.dtype.type(0.5) * before) / values[i, i]
+    assert not np.isfinite(expected[place])
+    np.testing.assert_allclose(x, expected, rtol=1e-5)
+
+
 def test_no_zero_is_skipped():
     """A NaN below a zero of b."""
     values = np.tril(np.ones((20, 20), np.float32))
