@@ -12,6 +12,7 @@ from libraries import Bare, CudaInterface, Footprint, Jax, Library
 from samples import FORMS, GIVEN, Form, Sample, shapes
 
 import tileblas as tb
+from tileblas.core.dtypes import DTYPES
 from tileblas.runtime.driver import LEGACY_STREAM, driver
 
 each_form = pytest.mark.parametrize("form", FORMS, ids=str)
@@ -112,7 +113,8 @@ def test_no_memory_for_a_workspace_leaves_the_output(streamed):
 def test_no_memory_for_the_copy_of_an_output_that_cannot_change(jax, form):
     library = Jax()
     arrays = many(form, library)
-    with nothing_left(library), pytest.raises(MemoryError, match=str(4 * MANY)):
+    wanted = DTYPES[form.dtype("float32")].itemsize * MANY
+    with nothing_left(library), pytest.raises(MemoryError, match=str(wanted)):
         getattr(tb, form.routine)(**arrays, **form.keywords())
     assert not any(library.get(arrays[name]).any() for name in form.given)
 
