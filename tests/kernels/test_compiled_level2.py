@@ -9,7 +9,7 @@ import pytest
 triton = pytest.importorskip("triton")
 pytestmark = pytest.mark.compile
 
-from sass import SHARED_LIMIT, count, disassembled, spills  # noqa: E402
+from sass import SHARED_LIMIT, disassembled, spills  # noqa: E402
 
 from tileblas.routines.registry import ROUTINES  # noqa: E402
 from tileblas.routines.samples import problems  # noqa: E402
@@ -53,10 +53,8 @@ def bits(operations, instruction):
     return widths
 
 
-#: Where tiles of three stages or of four a strip take more than a thread has, by what was timed.
-SPILLS = {("symv", "float32", 16384): 8, ("symv", "float64", 16384): 96}
-# The tiles were chosen with Triton 3.6; 3.9 spills 104 numbers of symv in float32 at 1024.
-SPARE = 0 if triton.__version__.startswith("3.6.") else 128
+# The tiles were chosen with Triton 3.6. Others spill a few numbers: 3.9 six of trmv for sm_80.
+SPARE = 0 if triton.__version__.startswith("3.6.") else 16
 
 
 @pytest.mark.slow  # together
@@ -67,6 +65,8 @@ SPARE = 0 if triton.__version__.startswith("3.6.") else 128
         ("symv", "float32", 16384),
         ("symv", "float64", 1024),
         ("symv", "float64", 16384),
+        ("hemv", "complex128", 4096),
+        ("gemvt", "float64", 4096),
         ("trmv", "float32", 4096),
         ("trsv", "float32", 4096),
         ("ger", "float32", 4096),
@@ -77,9 +77,8 @@ SPARE = 0 if triton.__version__.startswith("3.6.") else 128
 )
 def test_matrices_are_loaded_wide_and_nothing_is_spilled(name, dtype, n):
     found = code(launch_of(name, dtype, n)).operations()
-    # What is pipelined is copied to shared memory, 16 bytes at a time.
-    assert 128 in bits(found, "LDG") or count(found, "LDGSTS")
-    assert spills(found) <= SPILLS.get((name, dtype, n), 0) + SPARE
+    assert 128 in bits(found, "LDG")
+    assert spills(found) <= SPARE
     if ROUTINES[name].plan.__name__ == "plan_rank":
         assert 128 in bits(found, "STG")
 

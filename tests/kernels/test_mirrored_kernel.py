@@ -12,6 +12,7 @@ from kernel_harness import (  # noqa: E402
     factor,
     magnitude,
     placed,
+    quiet,
     random,
     untouched,
     wide,
@@ -67,24 +68,27 @@ def test_mirrored_matrices(storage, lower, dtype, kind, n, columns):
 
 
 @pytest.mark.parametrize(
-    ("n", "lower", "columns"),
+    ("n", "lower", "columns", "tiles"),
     [
-        (1, True, 8),
-        (16, False, 16),
-        (32, True, 16),
-        (70, False, 8),
-        (140, True, 4),
-        (140, False, 16),
+        (1, True, 8, 4),
+        (16, False, 16, 1),
+        (32, True, 16, 4),
+        (70, False, 8, 4),
+        (70, True, 16, 1),
+        (140, True, 4, 4),
+        (140, False, 16, 4),
+        (290, False, 16, 2),
+        (300, True, 16, 1),
     ],
 )
-def test_sizes(n, lower, columns):
+def test_sizes(n, lower, columns, tiles):
     """Whole and short tiles, strips of which some blocks have fewer; y of NaN is not read."""
     rng = np.random.default_rng(n)
     a = stored(random(rng, "float64", n, n), "symmetric", "", lower, n - 1)
     x, y = random(rng, "float64", n), np.full(n, np.nan)
     result, gauge = expected(mirror(a.values, "symmetric"), wide(x), y, 0.7, None, "float64")
     mirrored_product(a, x, None, y, None, 0.7, kind="symmetric", lower=lower, columns=columns,
-                     tiles=4)  # fmt: skip
+                     tiles=tiles)  # fmt: skip
     assert_close(y, result, gauge, n, "float64")
 
 
@@ -100,15 +104,16 @@ def test_bands_that_end_at_any_place_in_a_tile(reach):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "kind", "m", "n", "columns"),
+    ("dtype", "kind", "m", "n", "columns", "tiles"),
     [
-        ("float32", "transpose", 33, 70, 16),
-        ("float64", "transpose", 70, 5, 8),
-        ("complex64", "adjoint", 48, 37, 16),
-        ("complex128", "transpose", 1, 33, 8),
+        ("float32", "transpose", 33, 70, 16, 2),
+        ("float64", "transpose", 70, 5, 8, 2),
+        ("float64", "transpose", 40, 70, 16, 1),
+        ("complex64", "adjoint", 48, 37, 16, 2),
+        ("complex128", "transpose", 1, 33, 8, 4),
     ],
 )
-def test_a_matrix_and_its_transpose_have_vectors_of_their_own(dtype, kind, m, n, columns):
+def test_a_matrix_and_its_transpose_have_vectors_of_their_own(dtype, kind, m, n, columns, tiles):
     """gemvt: y := alpha A x + beta y, z := alpha op(A) w + beta z."""
     rng = np.random.default_rng(n)
     a = store(random(rng, dtype, m, n), by_columns=True)
@@ -117,7 +122,7 @@ def test_a_matrix_and_its_transpose_have_vectors_of_their_own(dtype, kind, m, n,
     turned = full.conj().T if kind == "adjoint" else full.T
     results = [expected(f, wide(v), o, alpha, beta, dtype)
                for f, v, o in ((full, x, y), (turned, w, z))]  # fmt: skip
-    mirrored_product(a, x, w, y, z, alpha, beta, kind=kind, columns=columns)
+    mirrored_product(a, x, w, y, z, alpha, beta, kind=kind, columns=columns, tiles=tiles)
     assert_close(y, *results[0], n, dtype)
     assert_close(z, *results[1], m, dtype)
 
@@ -174,26 +179,98 @@ def test_exceptional_elements_reach_their_row_and_their_column_only(lower):
     np.testing.assert_array_equal(y, result)
 
 
+def assert_exceptional(y, full, there, x, dtype):
+    """y = A x, where only what is there is multiplied: Inf and NaN in just their rows.
+
+    In rows that are not finite, every Inf has its sign, and both parts of a complex number count.
+    """
+    with quiet():
+        products = np.where(there, full * wide(x), 0)
+        result, gauge = products.sum(-1), magnitude(products).sum(-1)
+    finite = np.isfinite(result)
+    assert_close(y[finite], result[finite], gauge[finite], len(x), dtype)
+    for part in ("real", "imag"):
+        np.testing.assert_array_equal(getattr(y, part)[~finite], getattr(result, part)[~finite])
+    return finite
+
+
+@pytest.mark.parametrize("lower", [False, True], ids=["upper", "lower"])
+@pytest.mark.parametrize(
+    ("dtype", "kind", "storage", "tiles"),
+    [
+        ("float32", "symmetric", "", 2),
+        ("float64", "skew", "", 1),
+        ("float64", "symmetric", "packed", 4),
+        ("complex64", "hermitian", "packed", 1),
+        ("complex128", "symmetric", "", 2),
+    ],
+)
+@pytest.mark.parametrize("places", [{36: np.inf}, {0: -np.inf, 35: np.inf}], ids=str)
+def test_infinite_elements_of_x_make_no_nan(lower, dtype, kind, storage, tiles, places):
+    """All rows meet them, at one place or two; elements that are not there do not."""
+    n = 37
+    rng = np.random.default_rng(tiles)
+    a = stored(random(rng, dtype, n, n), kind, storage, lower, n - 1)
+    x, y = random(rng, dtype, n), np.full(n, np.nan, dtype)
+    for place, value in places.items():
+        x.real[place] = value
+    mirrored_product(a, x, None, y, None, kind=kind, lower=lower, columns=16, tiles=tiles)
+    there = a.there | a.there.T
+    finite = assert_exceptional(y, mirror(a.values, kind), there, x, dtype)
+    assert not finite[np.arange(n) != min(places)].any()
+
+
+@pytest.mark.parametrize("lower", [False, True], ids=["upper", "lower"])
+@pytest.mark.parametrize(
+    ("dtype", "kind", "reach", "tiles"),
+    [
+        ("float32", "symmetric", 4, 2),
+        ("float64", "skew", 20, 1),
+        ("complex64", "hermitian", 17, 2),
+        ("complex128", "symmetric", 9, 1),
+    ],
+)
+def test_exceptional_elements_of_x_reach_the_rows_of_a_band(lower, dtype, kind, reach, tiles):
+    """Not those that are beyond its end; the imaginary part of x can have them alone."""
+    n, places = 70, {0: np.inf, 68: np.nan} | ({31: -np.inf} if reach < 16 else {})
+    rng = np.random.default_rng(reach)
+    a = stored(random(rng, dtype, n, n), kind, "band", lower, reach)
+    x, y = random(rng, dtype, n), np.full(n, np.nan, dtype)
+    for place, value in places.items():
+        (x.imag if dtype == "complex128" else x.real)[place] = value
+    mirrored_product(a, x, None, y, None, kind=kind, lower=lower, reach=reach, columns=16,
+                     tiles=tiles)  # fmt: skip
+    there = a.there | a.there.T
+    finite = assert_exceptional(y, mirror(a.values, kind), there, x, dtype)
+    np.testing.assert_array_equal(finite, ~there[:, list(places)].any(1))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+@pytest.mark.parametrize("which", ["x", "w"])
+def test_exceptional_elements_of_a_vector_stay_in_its_product(dtype, value, which):
+    """gemvt: the other vector's is finite. The last blocks are short, and NaN lies behind them."""
+    m, n = 37, 35
+    rng = np.random.default_rng(m)
+    a = store(random(rng, dtype, m, n), by_columns=True)
+    x, w, y, z = (random(rng, dtype, size) for size in (n, m, m, n))
+    {"x": x, "w": w}[which].real[[2, -1]] = value
+    mirrored_product(a, x, w, y, z, kind="transpose", columns=16)
+    full = wide(a.values)
+    assert assert_exceptional(y, full, a.there, x, dtype).all() == (which == "w")
+    assert assert_exceptional(z, full.T, a.there.T, w, dtype).all() == (which == "x")
+
+
 @pytest.mark.parametrize("beta", [1.0, 0.5])
 @pytest.mark.parametrize("kind", ["symmetric", "transpose"])
 def test_a_device_alpha_of_zero_reads_neither_matrix_nor_vector(kind, beta):
     """With beta = 1 y keeps even the sign of its zeros."""
-    a, x = (
-        store(np.full((37, 37), np.nan, np.float32), by_columns=True),
-        np.full(37, np.nan, np.float32),
-    )
+    a = store(np.full((37, 37), np.nan, np.float32), by_columns=True)
+    x = np.full(37, np.nan, np.float32)
     y, z = (np.full(37, -0.0, np.float32) for _ in range(2))
     scalars = np.array(0, np.float32), np.array(beta, np.float32)
     both = kind == "transpose"
-    mirrored_product(
-        a,
-        x,
-        x if both else None,
-        y,
-        z if both else None,
-        *scalars,
-        kind=kind,
-    )
+    mirrored_product(a, x, x if both else None, y, z if both else None, *scalars, kind=kind)
     for output in (y, z):
         assert not output.any()
         assert np.signbit(output).all() or beta != 1 or (output is z and not both)

@@ -38,12 +38,18 @@ LEVEL_2 = [spec for spec in ROUTINES.values() if spec.level == 2 and spec.name !
 # ---- which body, and what it is told ------------------------------------------------------------
 
 
-def test_small_symmetric_matrices_are_read_twice_and_large_ones_once():
-    small, large = (product("symv", matrix(n, n), n) for n in (1000, 8000))
-    assert (small.kernel, large.kernel) == (BAND, MIRRORED)
-    assert constants(small)["MIRROR"] == constants(large)["KIND"] == "symmetric"
-    assert not constants(small)["IN_PLACE"]
-    assert not constants(large)["BANDED"]
+@pytest.mark.parametrize("arch", ["sm_90", "default"])
+@pytest.mark.parametrize("name", ["symv", "hemv", "skewsymv", "spmv", "hpmv"])
+def test_triangles_of_any_size_are_read_once(name, arch):
+    """None has the body of band_kernel, which reads each element for its row and its column."""
+    for dtype in ROUTINES[name].dtypes:
+        for n in (1, 5, 64, 1000, 8000):
+            a = packed(n, dtype) if name[1:] == "pmv" else matrix(n, n, dtype)
+            launch = product(name, a, n, tables=table(arch))
+            assert launch.kernel == MIRRORED
+            assert not constants(launch)["BANDED"]
+            assert constants(launch)["CURVED"] == (name[1:] == "pmv" and n > 1)
+            assert value(launch, "reach") == n - 1
 
 
 def test_narrow_bands_are_read_twice_and_wide_ones_once():
@@ -60,15 +66,27 @@ def test_narrow_bands_are_read_twice_and_wide_ones_once():
 )
 @pytest.mark.parametrize("uplo", "UL")
 @pytest.mark.parametrize("order", ["row", "col"])
-def test_a_mirrored_matrix_that_lies_by_columns_is_turned(name, kind, uplo, order):
+def test_a_mirrored_matrix_that_lies_by_rows_is_turned(name, kind, uplo, order):
     """Its other triangle is then stored, of conjugates if Hermitian, negative if skew."""
     dtype = np.complex64 if kind == "hermitian" else np.float32
     launch = product(name, matrix(8000, 8000, dtype, order), 8000, letters={"uplo": uplo})
-    found, turned = constants(launch), order == "col"
+    found, turned = constants(launch), order == "row"
     assert (launch.kernel, found["KIND"], found["UNIT"]) == (MIRRORED, kind, True)
+    assert (found["a_m"], value(launch, "a_n")) == (1, 8000)
     assert found["LOWER"] == ((uplo == "L") != turned)
     assert found["CONJ_A"] == (turned and kind == "hermitian")
     assert found["NEGATE"] == (turned and kind == "skew")
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("spmv", np.float32), ("hpmv", np.complex64)])
+@pytest.mark.parametrize("uplo", "UL")
+def test_a_packed_triangle_lies_by_columns(name, dtype, uplo):
+    launch = product(name, packed(100, dtype), 100, letters={"uplo": uplo})
+    found = constants(launch)
+    assert (launch.kernel, found["UNIT"], found["LOWER"]) == (MIRRORED, True, uplo == "L")
+    assert (found["CONJ_A"], found["CURVED"]) == (False, True)
+    expected = (0, 1) if uplo == "U" else (100, -1)
+    assert (value(launch, "a_n"), value(launch, "a_curve")) == expected
 
 
 @pytest.mark.parametrize("uplo", "UL")
@@ -170,16 +188,40 @@ def test_tiles_of_triangles_are_square(arch):
             assert config["BLOCK_M"] == config["BLOCK_N"]
 
 
+@pytest.mark.parametrize("arch", ["sm_90", "default", "interpret"])
+def test_tiles_of_mirrored_matrices_can_be_cut_as_the_kernel_does(arch):
+    """A block into slices, a slice into what threads hold, and at edges that into four again."""
+    found = set()
+    for (kernel, dtype), config in table(arch).rows:
+        if kernel == "mirrored" and not config.body:
+            side, columns, held, tiles, sums = (
+                config[knob] for knob in ("BLOCK", "SLICE", "HELD", "TILES", "SUMS")
+            )
+            assert all(size > 0 and size & (size - 1) == 0 for size in (side, columns, tiles, sums))
+            assert side % columns == columns % held == held % 4 == 0
+            assert side <= 128  # distances within a tile are cut off far beyond it
+            found.add((dtype, config.layout))
+    dtypes = ROUTINES["symv"].dtypes
+    assert {dtype for dtype, _ in found} == set(dtypes)
+    for dtype in dtypes:
+        for layout in ("any", "band", "general"):
+            upto = [config.upto for config in table(arch).candidates("mirrored", dtype, layout)]
+            assert upto == [*sorted(upto[:-1]), 0]  # the last is for any number of elements
+
+
 @pytest.mark.parametrize("order", ["row", "col"])
 @pytest.mark.parametrize(("trans", "kind"), [("T", "transpose"), ("C", "adjoint")])
 def test_gemvt_has_two_outputs_that_change_places_with_the_matrix(trans, kind, order):
     given = (matrix(300, 200, np.complex64, order), *(vector(n, np.complex64) for n in (200, 300)))
     launch = one("gemvt", given, letters={"trans": trans})
     slots = {a.name: a.slot for a in launch.arguments if a.kind == "pointer"}
-    turned, found = order == "col", constants(launch)
+    turned, found = order == "row", constants(launch)
     assert [slots[name] for name in "xwyz"] == list("wxzy" if turned else "xwyz")
     assert (found["KIND"], found["CONJ_A"]) == (kind, turned and trans == "C")
     assert (value(launch, "m"), value(launch, "n")) == ((200, 300) if turned else (300, 200))
+    assert (found["a_m"], value(launch, "a_n")) == (1, 200 if turned else 300)
+    # Not even where the matrix is taller than wide: that would be a variant of its own.
+    assert not found["LOWER"]
 
 
 # ---- what is left without a product, and batches ----------------------------------------------
@@ -258,7 +300,8 @@ def test_sizes_make_no_variants(spec):
                 else view.conj
                 for view in problem.views
             )
-            letters = known and (known.kind, known.lower, known.unit)
+            triangle = known and known.kind not in ("transpose", "adjoint")
+            letters = known and (known.kind, triangle and known.lower, known.unit)
             kinds.setdefault((launch.kernel, letters, places, beta), set()).add(plain)
     assert kinds
     assert all(len(found) == 1 for found in kinds.values())
@@ -271,6 +314,21 @@ def test_a_vector_with_gaps_costs_the_matrix_no_wide_loads(name):
     launch = one(name, given)
     assert launch.alignment == 16
     assert dict(variant_of(launch, Target(90)).divisors)["a"] == 16
+
+
+@pytest.mark.parametrize("order", ["row", "col"])
+def test_the_vector_along_the_columns_of_a_mirrored_product_is_loaded_wide(order):
+    """It is as aligned as the matrix, in all members of a batch; of gemvt it can be w."""
+    a, x, w = matrix(64, 32, np.float32, order), vector(32, np.float32), vector(64, np.float32)
+    launch = one("gemvt", (a, x, w))
+    divisors = dict(variant_of(launch, Target(90)).divisors)
+    slot = next(argument.slot for argument in launch.arguments if argument.name == "x")
+    assert slot == ("x" if order == "col" else "w")
+    assert [divisors.get(name, 1) for name in "axwyz"] == [16, 16, 1, 1, 1]
+    batch = np.zeros((3, 64, 64), np.float32)
+    for steps, alignment in ((64, 16), (68, 16), (66, 8), (65, 1)):
+        vectors = np.zeros((3, steps), np.float32)[:, :64]
+        assert one("symv", (batch, vectors)).alignment == alignment
 
 
 @pytest.mark.parametrize(("rows", "alignment"), [(5, 16), (6, 1), (7, 8), (8, 1)])

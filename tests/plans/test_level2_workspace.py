@@ -5,6 +5,7 @@ What a program does is told again here, as the kernels do it, from the arguments
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 
@@ -82,31 +83,56 @@ def check_shares(launch):
 @pytest.mark.parametrize("dtype", [np.float32, np.complex128])
 def test_every_sum_of_a_mirrored_product_has_a_place_of_its_own(dtype, tables):
     """And each block's counter counts to the number of programs that serve the block."""
-    seen = 0
+    seen = Counter()
     for n, b in sizes_of(2):
         for name, shape in (("symv", (n, n)), ("sbmv", (b, n)), ("spmv", None)):
             a = packed(n, dtype) if shape is None else matrix(*shape, dtype)
             launch = product(name, a, n, tables=tables)
             if launch.kernel == MIRRORED:
                 check_triangle(launch)
-                seen += 1
+                seen[name, constants(launch)["BANDED"]] += 1
         both = one("gemvt", (matrix(n, b, dtype), vector(b, dtype), vector(n, dtype)),
                    tables=tables)  # fmt: skip
         check_rectangle(both)
-    assert seen > 10
+    assert set(seen) == {("symv", False), ("spmv", False), ("sbmv", False), ("sbmv", True)}
+    assert min(seen.values()) >= 5
 
 
 def strips_of(launch):
-    """(row, strip, its first tile, the one after its last) of the programs that do anything."""
+    """(row, strip, its first tile, the one after its last) of the programs that do anything.
+
+    No two have the same, and of a whole triangle those that do nothing are of its first group,
+    whose rows can be fewer than it has room for.
+    """
     down, across, near, strips = (value(launch, n) for n in ("down", "across", "near", "strips"))
-    tiles = constants(launch)["TILES"]
+    tiles, found = constants(launch)["TILES"], []
     triangle = constants(launch)["KIND"] not in ("transpose", "adjoint")
-    for row in range(down):
-        for strip in range(strips):
-            first = strip * tiles + (max(row - near + 1, 0) if triangle else 0)
-            last = min(first + tiles, row + 1 if triangle else across)
-            if first < last:
-                yield row, strip, first, last
+    whole = triangle and not constants(launch)["BANDED"]
+    assert launch.grid == value(launch, "programs")
+    assert launch.grid == (tiles * strips * (strips + 1) // 2 if whole else down * strips)
+    for index in range(launch.grid):
+        row, strip = find_strip(index, launch)
+        first = strip * tiles + (max(row - near + 1, 0) if triangle else 0)
+        last = min(first + tiles, row + 1 if triangle else across)
+        if row < down and first < last:
+            found.append((row, strip, first, last))
+        else:
+            assert not whole or down <= row < strips * tiles
+    assert len({(row, strip) for row, strip, _, _ in found}) == len(found)
+    return found
+
+
+def find_strip(index, launch):
+    """(row, strip) of a program, as test_mirrored_strips.py asks of the kernel too."""
+    strips, tiles, found = value(launch, "strips"), constants(launch)["TILES"], constants(launch)
+    row, strip = divmod(index, strips)
+    if found["KIND"] in ("transpose", "adjoint"):
+        return row, strip
+    if found["BANDED"]:
+        return value(launch, "down") - 1 - row, strip
+    number, row = divmod(value(launch, "programs") - 1 - index, tiles)
+    group = (math.isqrt(8 * number + 1) - 1) // 2
+    return group * tiles + row, number - group * (group + 1) // 2
 
 
 def check_triangle(launch):
@@ -118,28 +144,30 @@ def check_triangle(launch):
     def own(row):
         return -(-min(row + 1, near) // tiles)
 
-    places, arrivals, served = Counter(), Counter(), set()
+    places, arrivals, served = Counter(), Counter(), Counter()
     for row, strip, first, last in strips_of(launch):
         places[row * slots + strip] += 1
         arrivals[row] += 1
         for col in range(first, last):
-            served.add((row, col))
-            if col != row:
-                places[col * slots + own(col) + row - col - 1] += 1
+            served[row, col] += 1
+            places[col * slots + own(col) + row - col] += 1
+            if col != row:  # who has the tile on the diagonal arrives once for both of its sums
                 arrivals[col] += 1
-    assert set(places.values()) == {1}
+    assert set(places.values()) == set(served.values()) == {1}
     assert launch.partial_bytes >= (max(places) + 1) * side * width_of(launch)
-    # Those of a block are read from its first slot on, as many as have arrived.
+    # Those of a block are read from its first slot on: one more than programs have arrived.
+    complete = set()
     for block in range(down):
         count = own(block) + min(near - 1, down - 1 - block)
         assert arrivals[block] == count
-        assert all(block * slots + slot in places for slot in range(count))
+        assert count + 1 <= slots
+        complete |= {block * slots + slot for slot in range(count + 1)}
+    assert set(places) == complete
     assert launch.counters == down
-    assert down * side >= n
+    assert down == -(-n // side)
     tiles_there = {(r, c) for r in range(down) for c in range(r + 1)
                    if max((r - c) * side - side + 1, 0) <= reach}  # fmt: skip
-    assert tiles_there <= served
-    assert launch.grid == down * strips
+    assert tiles_there == set(served)
 
 
 def check_rectangle(launch):
@@ -158,6 +186,7 @@ def check_rectangle(launch):
     assert all(arrivals[row] == strips for row in range(down))
     assert all(arrivals[down + col] == down for col in range(across))
     assert launch.counters == down + across
+    assert (down, across) == tuple(-(-value(launch, size) // side) for size in "mn")
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])

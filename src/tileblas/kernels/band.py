@@ -1,4 +1,4 @@
-"""The product of a vector and a triangular, banded or mirrored matrix: trmv, gbmv, symv."""
+"""The product of a vector and a triangular, banded or mirrored matrix: trmv, gbmv, sbmv."""
 
 import triton
 import triton.language as tl

@@ -40,9 +40,9 @@ def plan_mirrored(problem: Problem, table: Table, alignment: int) -> tuple[Launc
 def choose_mirrored(problem: Problem, table: Table) -> Config:
     """The configuration for a mirrored matrix, whose rows of the table say up to which size.
 
-    That is the number of elements; of a band that of diagonals. Some have the body of band_kernel:
-    each element is then read for its row, and again for its column, the second time from L2. That
-    takes no hand-over between blocks, and no tiles that are mostly outside of a narrow band.
+    That is the number of elements; of a band that of diagonals. Narrow ones have the body of
+    band_kernel: each element is then read for its row, and again for its column, the second time
+    from L2. That takes no tiles that are mostly outside of the band, and no hand-over between them.
     """
     known, a = problem.structure, problem.inputs[0]
     assert known is not None
@@ -141,7 +141,7 @@ def launch_mirrored(
             binder.count(name, value)
         binder.count("programs", programs)
         binder.constant("KIND", known.kind)
-        binder.constant("LOWER", known.lower)
+        binder.constant("LOWER", triangle and known.lower)
         binder.constant("BANDED", banded)
         binder.signs(a=a, x=x, w=w)
         binder.constant("ALPHA_KIND", alpha)
