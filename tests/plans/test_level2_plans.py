@@ -116,6 +116,15 @@ def test_a_band_begins_at_its_main_diagonal():
     assert not constants(launch)["UNIT"]
 
 
+@pytest.mark.parametrize("name", ["spmv", "hpmv"])
+def test_a_packed_triangle_repeats_no_element_though_an_axis_has_no_stride(name):
+    """So both of its kinds leave L2 first alike."""
+    dtype = np.float32 if name == "spmv" else np.complex64
+    policies = {constants(product(name, packed(900, dtype), 900, letters={"uplo": uplo}))["POLICY"]
+                for uplo in "LU"}  # fmt: skip
+    assert policies == {"evict_first"}
+
+
 @pytest.mark.parametrize(
     ("uplo", "trans", "curved", "upper"),
     [("U", "N", "columns", True), ("L", "N", "columns", False), ("U", "T", "rows", False)],

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from planning import KNOBS, SM_90, launches, one, virtual
 
+from tileblas.routines import samples
 from tileblas.routines.registry import ROUTINES, families
 from tileblas.routines.samples import problems
 from tileblas.runtime.prebuild import variants
@@ -25,11 +26,11 @@ from tileblas.tuning.table import table
         *(("swap", 84), ("rot", 84), ("rotm", 84), ("rotg", 4), ("rotmg", 2)),
         *(("gemv", 560), ("gemm", 360)),
         *(("gbmv", 64), ("sbmv", 24), ("hbmv", 16), ("tbmv", 64), ("tbsv", 80)),
-        *(("symv", 108), ("hemv", 60), ("skewsymv", 48), ("trmv", 120), ("trsv", 116)),
-        *(("spmv", 40), ("hpmv", 20), ("tpmv", 68), ("tpsv", 40), ("gemvt", 84), ("ger", 42)),
-        *((name, 40) for name in ("syr", "syr2")),
-        *((name, 20) for name in ("her", "her2", "skewsyr2", "spr", "spr2")),
-        *((name, 8) for name in ("hpr", "hpr2")),
+        *(("symv", 128), ("hemv", 72), ("skewsymv", 56), ("trmv", 120), ("trsv", 116)),
+        *(("spmv", 56), ("hpmv", 28), ("tpmv", 68), ("tpsv", 40), ("gemvt", 84), ("ger", 46)),
+        *((name, 50) for name in ("syr", "syr2")),
+        *((name, 26) for name in ("her", "her2", "skewsyr2", "spr", "spr2")),
+        *((name, 10) for name in ("hpr", "hpr2")),
     ],
 )
 def test_number_of_prebuilt_variants(family, most, record_property):
@@ -41,6 +42,21 @@ def test_number_of_prebuilt_variants(family, most, record_property):
 def test_the_number_of_variants_of_every_family_is_watched():
     mark = next(m for m in test_number_of_prebuilt_variants.pytestmark if m.name == "parametrize")
     assert {family for family, _ in mark.args[1]} == set(families())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_every_row_for_matrices_beside_vectors_is_prebuilt(dtype):
+    """Or the first call of the sizes it is for would compile it."""
+    specs = [spec for spec in ROUTINES.values() if spec.level == 2 and dtype in spec.dtypes]
+    built = [
+        ({*launch.constants}, launch.num_warps)
+        for spec in specs
+        for launch in samples.launches(spec, SM_90, (dtype,))
+    ]
+    for (kernel, kind), config in SM_90.rows:
+        if kernel in ("mirrored", "solve", "band", "rank") and kind == dtype:
+            knobs = {knob for knob in config.knobs if knob[0] != "MAX_SHARES"}
+            assert any(knobs <= found and warps == config.num_warps for found, warps in built)
 
 
 @pytest.mark.parametrize("size", [100, 128, 1000, 1024, 4096])

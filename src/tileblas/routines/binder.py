@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import product, zip_longest
 from math import gcd, prod
 
 from tileblas.core.call import Problem, View
@@ -166,9 +166,13 @@ def unit_axis(view: View) -> int | None:
 
 
 def is_repeated(view: View) -> bool:
-    """Whether elements are read more than once, so that L2 had better keep them: a broadcast."""
-    axes = zip(view.shape, view.strides, strict=True)
-    return 0 in view.batch or any(stride == 0 and size > 1 for size, stride in axes)
+    """Whether elements are read more than once, so that L2 had better keep them: a broadcast.
+
+    A packed triangle may have no stride along an axis whose steps grow.
+    """
+    steps = (abs(s) + abs(c) for s, c in zip_longest(view.strides, view.curve, fillvalue=0))
+    axes = zip(view.shape, steps, strict=True)
+    return 0 in view.batch or any(step == 0 and size > 1 for size, step in axes)
 
 
 def row_alignment(views: Sequence[View], alignment: int) -> int:

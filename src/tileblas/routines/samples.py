@@ -25,7 +25,7 @@ from tileblas.tuning.table import Table
 #: Sizes by level, small and large, square and skewed, so that the model picks every tile; each
 #: with a row length that keeps 16-byte alignment and one that does not.
 _LONG = 1 << 20
-_ORDERS = (64, 256, 1000, 1024, 4096, 16384)
+_ORDERS = (64, 256, 1000, 1024, 2048, 4096, 16384)
 _BANDS = ((1000, 5), (4096, 65), (_LONG, 9))  # order, and rows of the band's array
 _SIZES: dict[tuple[int, str], tuple[tuple[int, ...], ...]] = {
     (1, ""): ((),),  # numbers have no size
