@@ -322,6 +322,16 @@ def test_gemv_with_more_than_2_31_columns(torch):
     assert tb.gemv(a[None, :], x).tolist() == [24]
 
 
+def test_gemvt_of_one_row_whose_sums_pass_2_31(torch):
+    """A block of z adds up what each block of the long axis has left, numbers beyond 2^31 of it."""
+    need(torch, 46)
+    n = 2**30 + 64
+    a, x = (torch.zeros(1, n, dtype=torch.complex64, device="cuda") for _ in range(2))
+    a[0, 0], a[0, -1], x[0, -1] = 1, 2, 3
+    y, z = tb.gemvt(a, x[0], torch.ones(1, dtype=torch.complex64, device="cuda"))
+    assert (y.item(), z[0].item(), z[1].item(), z[-1].item()) == (6, 1, 0, 2)
+
+
 def test_gemv_with_more_than_2_31_rows(torch):
     """Each row is one element: a column with a unit stride."""
     need(torch, 9)

@@ -44,11 +44,11 @@ def code(launch, cc=90):
 
 
 def bits(operations, instruction):
-    """The widths of global loads or stores, in bits."""
+    """The widths of global loads or stores, in bits, but of those of the workspace."""
     widths = set()
     for operation in operations:
         name, *modifiers = operation.split(".")
-        if name == instruction:
+        if name == instruction and "STRONG" not in modifiers:
             widths.add(next((WIDTH[m] for m in modifiers if m in WIDTH), 32))
     return widths
 

@@ -46,7 +46,8 @@ def receive(
     """The vector that another program sends, once it is there, as (re, im).
 
     A PATIENT program whose turn is not next looks at one word alone until that has come: programs
-    of several warps that all look at the same words are in each other's way in L2.
+    that all look at the same words, by many warps or for numbers of many words, are in each other's
+    way in L2.
     """
     PLANES: tl.constexpr = word_count(DTYPE, COMPLEX)
     if PATIENT:  # noqa: SIM102 - a compile-time condition around one of run time

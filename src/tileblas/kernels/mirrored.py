@@ -59,7 +59,7 @@ def mirrored_kernel(
     # What is left for a block of y or z lies together: of its strips first, then of its columns.
     WIDTH: tl.constexpr = PARTS * BLOCK
     if TRIANGLE:
-        slots = (strips + tl.minimum(near, down)).to(tl.int64)
+        slots = (strips + near).to(tl.int64)
         partial += batch * down * slots * WIDTH
         arrived += batch * down
         columns = partial
@@ -129,7 +129,7 @@ def mirrored_kernel(
         )  # fmt: skip
         re += d_re
         im += d_im
-    matvec.store_partial(partial + row * slots * WIDTH, strip, re, im, COMPLEX)
+    matvec.store_partial(partial + row * slots * WIDTH, strip.to(tl.int64), re, im, COMPLEX)
 
     # Who is served, the rows first; how many programs serve them, and where their sums lie.
     lane = tl.arange(0, 2 * TILES)
@@ -321,7 +321,7 @@ def finish(
         re = tl.zeros((SUMS, BLOCK), partial.dtype.element_ty)
         im = re
         for start in range(0, count, SUMS):
-            at = partial + (start + ways) * WIDTH + lanes
+            at = partial + (start + ways).to(tl.int64) * WIDTH + lanes
             mask = ways < count - start
             re += tl.load(at, mask=mask, other=0, cache_modifier=".cg")
             if COMPLEX:

@@ -31,7 +31,8 @@ def multiply_edge(
     COMPLEX: tl.constexpr, CURVED: tl.constexpr, POLICY: tl.constexpr,
     WILD: tl.constexpr, BLOCK: tl.constexpr, SLICE: tl.constexpr, HELD: tl.constexpr,
 ):  # fmt: skip
-    """The same for a slice of which not all elements are there; none of a triangle's diagonal is.
+    """The same for a slice of which not all elements are there, such as a triangle's diagonal,
+    which `multiply_diagonal` adds.
 
     `top` is the first of the rows. Elements that are not there are 0, and products with them are
     left out only where x or w is WILD, not finite: 0 Inf is NaN.
@@ -44,8 +45,7 @@ def multiply_edge(
     value = load_slice(a_rows, j, keep, a_n, a_curve, COMPLEX, CURVED, POLICY)
     if not WILD:
         keep = None
-    p, q, s, t = add_products(p, q, value, x_re, x_im, w_same, w_other, keep, COMPLEX, HELD)
-    return p, q, s, t
+    return add_products(p, q, value, x_re, x_im, w_same, w_other, keep, COMPLEX, HELD)
 
 
 @triton.jit

@@ -62,7 +62,8 @@ def plan_both(problem: Problem, table: Table, alignment: int) -> tuple[Launch, .
     a, x, w, y = problem.inputs
     z = problem.output
     if not drops_product(problem):
-        config = choose_upto(table.candidates("mirrored", a.dtype.name, "general"), prod(a.shape))
+        size = prod(a.shape) * prod(problem.batch)
+        config = choose_upto(table.candidates("mirrored", a.dtype.name, "general"), size)
         return launch_mirrored(problem, (a, x, w), (y, z), table, alignment, config)
     launches: list[Launch] = []
     for output in (y, z):
@@ -114,7 +115,7 @@ def launch_mirrored(
     strips = ceil_div(near if triangle else across, tiles)
     # The strips of a whole triangle are numbered without gaps, TILES rows at a time.
     programs = tiles * strips * (strips + 1) // 2 if triangle and not banded else down * strips
-    slots = strips + (min(near, down) if triangle else across)
+    slots = strips + (near if triangle else across)
     blocks = down if triangle else down + across
     moved = m * n * prod(problem.batch) * a.dtype.itemsize
     passes_by = table.streams(moved) and not is_repeated(a)

@@ -26,7 +26,7 @@ from tileblas.tuning.table import Table
 #: with a row length that keeps 16-byte alignment and one that does not.
 _LONG = 1 << 20
 _ORDERS = (64, 256, 1000, 1024, 2048, 4096, 16384)
-_BANDS = ((1000, 5), (4096, 65), (_LONG, 9))  # order, and rows of the band's array
+_BANDS = ((1000, 5), (4096, 65), (4096, 257), (_LONG, 9))  # order, and rows of the band's array
 _SIZES: dict[tuple[int, str], tuple[tuple[int, ...], ...]] = {
     (1, ""): ((),),  # numbers have no size
     (1, "n"): ((100,), (1000,), *((1 << exponent,) for exponent in range(14, 30, 2))),

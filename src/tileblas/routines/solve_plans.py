@@ -24,9 +24,10 @@ def plan_solve(problem: Problem, table: Table, alignment: int) -> tuple[Launch, 
     n = a.shape[0]
     by_rows = not lies_by_columns(a)
     alignment = matrix_alignment(a, alignment)
-    # A packed triangle is read number by number, which more warps share: as a small one is.
+    # A packed triangle is read number by number, which more warps share: those of small ones.
+    size = 0 if any(a.curve) else n
     candidates = table.candidates("solve", a.dtype.name, "row" if by_rows else "col")
-    config = choose_upto(candidates, 0 if any(a.curve) else n)
+    config = choose_upto(candidates, size)
     strips = ceil_div(n, config["SIDE"])
     reach = max(known.below, known.above)
 

@@ -23,7 +23,7 @@ class Config:
     `layout` is the only one that the row is for, `math` the arithmetic: "ieee", or "fp64" for FP32
     operands that are multiplied and summed in FP64. `body` names a kernel that stands in for the
     usual one. `max_registers` is the launch's. `upto`: the row is for no more elements, of all
-    members of a batch; 0 says that it is for any number.
+    members of a batch, or rows of a solve, or diagonals of a band; 0 says for any number.
     """
 
     knobs: tuple[tuple[str, int], ...]
