@@ -3,7 +3,7 @@
 import triton
 import triton.language as tl
 
-from tileblas.kernels import matvec, slices, squares, tile
+from tileblas.kernels import matvec, slices, tile
 
 
 @triton.jit
@@ -103,8 +103,8 @@ def mirrored_kernel(
     if (begin > first) | (end < last):
         beyond = place(tl.where(UPPER, last - 1, first), across, UPPER)
         j = beyond * tl.full((), BLOCK, tl.int64) + tl.arange(0, TILES * BLOCK)
-        x_re, x_im = squares.load_vector(x, j * x_inc, j < k, COMPLEX)
-        wild = slices.is_wild(w_same) | slices.is_wild(x_re) | slices.is_wild(x_im)
+        x_re, x_im = tile.load_vector(x, j * x_inc, j < k, COMPLEX)
+        wild = tile.is_wild(w_same) | tile.is_wild(x_re) | tile.is_wild(x_im)
     p, q = multiply_edges(
         p, q, a_rows, x, w_same, w_other, columns, row, first, tl.where(wild, first, last),
         begin, end, top, m, k, reach, a_n, a_curve, x_inc, down, across, near, slots,

@@ -3,7 +3,7 @@
 import triton
 import triton.language as tl
 
-from tileblas.kernels import matvec, squares, tile
+from tileblas.kernels import matvec, tile
 
 
 @triton.jit
@@ -103,10 +103,10 @@ def add_products(
 
     Only products that are to be kept count, all where `keep` is None.
     """
-    p += of_threads(matvec.kept(value * x_re, keep), HELD, False)
+    p += tile.of_threads(matvec.kept(value * x_re, keep), HELD, False)
     s = tl.sum(matvec.kept(value * w_same, keep), 0)
     if COMPLEX:
-        q += of_threads(matvec.kept(value * x_im, keep), HELD, False)
+        q += tile.of_threads(matvec.kept(value * x_im, keep), HELD, False)
         t = tl.sum(matvec.kept(value * w_other, keep), 0)
     else:
         q = p
@@ -115,29 +115,10 @@ def add_products(
 
 
 @triton.jit
-def is_wild(values):
-    """Whether one of some numbers is not finite."""
-    wild = (values - values != 0).to(tl.int32)
-    return tl.max(tl.ravel(wild), 0) > 0
-
-
-@triton.jit
 def within(distance):
     """A distance in 32 bits, cut off where it is far beyond any tile."""
     FAR: tl.constexpr = 1 << 29
     return tl.minimum(tl.maximum(distance, -FAR), FAR).to(tl.int32)
-
-
-@triton.jit
-def of_threads(products, HELD: tl.constexpr, ADJACENT: tl.constexpr):
-    """The sums over each HELD columns of a tile that a thread has: neighbours, or equally far from
-    each other."""
-    ROWS: tl.constexpr = products.shape[0]
-    OTHERS: tl.constexpr = products.shape[1] // HELD
-    if ADJACENT:
-        return tl.sum(tl.reshape(products, (ROWS, OTHERS, HELD)), 2)
-    else:
-        return tl.sum(tl.reshape(products, (ROWS, HELD, OTHERS)), 1)
 
 
 @triton.jit
@@ -149,12 +130,12 @@ def multiply_diagonal(
     """a_ii x_i for the rows i from `top` on, as (re, im), 0 from n on; of a_ii only re if REAL."""
     i = top + tl.arange(0, BLOCK).to(tl.int64)
     offset = i * a_m + tile.along(i, a_n, a_curve, CURVED)
-    re, im = squares.load_vector(a, offset, i < n, COMPLEX)
+    re, im = tile.load_vector(a, offset, i < n, COMPLEX)
     if COMPLEX and CONJ_A:
         im = -im
     if REAL:
         im = tl.zeros_like(re)
-    x_re, x_im = squares.load_vector(x, i * x_inc, i < n, COMPLEX)
+    x_re, x_im = tile.load_vector(x, i * x_inc, i < n, COMPLEX)
     if COMPLEX and CONJ_X:
         x_im = -x_im
-    return squares.multiply(re, im, x_re, x_im, COMPLEX)
+    return tile.multiply(re, im, x_re, x_im, COMPLEX)

@@ -3,7 +3,7 @@
 import triton
 import triton.language as tl
 
-from tileblas.kernels import messages, slices, squares, tile
+from tileblas.kernels import messages, squares, tile
 
 
 @triton.jit
@@ -72,9 +72,9 @@ def solve_kernel(
         x_re, x_im = squares.divide(x_re, x_im, d_re, d_im, COMPLEX)
     if BANDED:
         # Inf or NaN times an element that is not there, which the square has as 0, would be NaN.
-        wild = slices.is_wild(x_re)
+        wild = tile.is_wild(x_re)
         if COMPLEX:
-            wild |= slices.is_wild(x_im)
+            wild |= tile.is_wild(x_im)
         safe = tl.where(wild, 0, safe)
     # Shuffles cost more in a branch, so the usual way is not in one.
     if safe == 0:
@@ -89,7 +89,7 @@ def solve_kernel(
         # for this one. Its own threads have too, after the barrier.
         tl.debug_barrier()
         messages.clear(words, strips * WORDS, 1024)
-    squares.store_vector(x, i * x_inc, x_re, x_im, there, COMPLEX)
+    tile.store_vector(x, i * x_inc, x_re, x_im, there, COMPLEX)
 
 
 @triton.jit
@@ -145,7 +145,7 @@ def subtract_solved(
     """
     DTYPE: tl.constexpr = a.dtype.element_ty
     WORDS: tl.constexpr = messages.word_count(DTYPE, COMPLEX) * SIDE
-    b_re, b_im = squares.load_vector(x, i * x_inc, i < n, COMPLEX)
+    b_re, b_im = tile.load_vector(x, i * x_inc, i < n, COMPLEX)
     if NEGATE:
         b_re = -b_re
         b_im = -b_im
@@ -180,12 +180,12 @@ def subtract_solved(
         x_re, x_im = messages.receive(
             words + before * WORDS, before + 1 == strip, DTYPE, COMPLEX, SIDE, PATIENT
         )
-        p_re, p_im = squares.multiply(a_re, a_im, x_re[None, :], x_im[None, :], COMPLEX)
+        p_re, p_im = tile.multiply(a_re, a_im, x_re[None, :], x_im[None, :], COMPLEX)
         if BANDED:
             p_re = tl.where(keep, p_re, 0)
             p_im = tl.where(keep, p_im, 0)
-        re += slices.of_threads(p_re, HELD, BY_ROWS)
-        im += slices.of_threads(p_im, HELD, BY_ROWS)
+        re += tile.of_threads(p_re, HELD, BY_ROWS)
+        im += tile.of_threads(p_im, HELD, BY_ROWS)
     re = b_re - tl.sum(re, 1)
     if COMPLEX:
         im = b_im - tl.sum(im, 1)

@@ -139,10 +139,10 @@ def substitute_in_turn(
         if BANDED:
             keep &= apart <= reach
         offset = row_offset + tile.along(start + column, a_n, a_curve, CURVED == "columns")
-        a_re, a_im = load_vector(a, offset, keep, COMPLEX)
+        a_re, a_im = tile.load_vector(a, offset, keep, COMPLEX)
         if COMPLEX and CONJ_A:
             a_im = -a_im
-        p_re, p_im = multiply(a_re, a_im, x_re, x_im, COMPLEX)
+        p_re, p_im = tile.multiply(a_re, a_im, x_re, x_im, COMPLEX)
         b_re = tl.where(keep, b_re - p_re, tl.where(k == column, x_re, b_re))
         if COMPLEX:
             b_im = tl.where(keep, b_im - p_im, tl.where(k == column, x_im, b_im))
@@ -163,7 +163,7 @@ def load_diagonal(
     else:
         offset = tile.along(i, a_m, a_curve, CURVED == "rows")
         offset += tile.along(i, a_n, a_curve, CURVED == "columns")
-        re, im = load_vector(a, offset, mask, COMPLEX)
+        re, im = tile.load_vector(a, offset, mask, COMPLEX)
         re = tl.where(mask, re, 1)  # rows beyond the last have x = 0, not 0 / 0
         if COMPLEX and CONJ_A:
             im = -im
@@ -193,38 +193,6 @@ def load_tile(
         re = tile.load(a, row_offset[:, None] + col_offset[None, :], keep)
         im = re
     return re, im
-
-
-@triton.jit
-def load_vector(x, offset, keep, COMPLEX: tl.constexpr):
-    """Elements of a vector as (re, im), 0 where there are none."""
-    if COMPLEX:
-        re = tl.load(x + 2 * offset, mask=keep, other=0)
-        im = tl.load(x + 2 * offset + 1, mask=keep, other=0)
-    else:
-        re = tl.load(x + offset, mask=keep, other=0)
-        im = re
-    return re, im
-
-
-@triton.jit
-def store_vector(x, offset, re, im, keep, COMPLEX: tl.constexpr):
-    """Store (re, im) as elements of a vector."""
-    if COMPLEX:
-        tl.store(x + 2 * offset, re, mask=keep)
-        tl.store(x + 2 * offset + 1, im, mask=keep)
-    else:
-        tl.store(x + offset, re, mask=keep)
-
-
-@triton.jit
-def multiply(a_re, a_im, x_re, x_im, COMPLEX: tl.constexpr):
-    """a x as (re, im)."""
-    if COMPLEX:
-        return a_re * x_re - a_im * x_im, a_re * x_im + a_im * x_re
-    else:
-        value = a_re * x_re
-        return value, value
 
 
 @triton.jit

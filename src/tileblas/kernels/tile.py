@@ -262,3 +262,54 @@ def update(
 def add_product(old, product, k):
     """old + product; old alone where k = 0, since alpha times an empty sum may be NaN."""
     return tl.where(k == 0, old, old + product)
+
+
+@triton.jit
+def load_vector(x, offset, keep, COMPLEX: tl.constexpr):
+    """Elements of a vector as (re, im), 0 where there are none."""
+    if COMPLEX:
+        re = tl.load(x + 2 * offset, mask=keep, other=0)
+        im = tl.load(x + 2 * offset + 1, mask=keep, other=0)
+    else:
+        re = tl.load(x + offset, mask=keep, other=0)
+        im = re
+    return re, im
+
+
+@triton.jit
+def store_vector(x, offset, re, im, keep, COMPLEX: tl.constexpr):
+    """Store (re, im) as elements of a vector."""
+    if COMPLEX:
+        tl.store(x + 2 * offset, re, mask=keep)
+        tl.store(x + 2 * offset + 1, im, mask=keep)
+    else:
+        tl.store(x + offset, re, mask=keep)
+
+
+@triton.jit
+def multiply(a_re, a_im, x_re, x_im, COMPLEX: tl.constexpr):
+    """a x as (re, im)."""
+    if COMPLEX:
+        return a_re * x_re - a_im * x_im, a_re * x_im + a_im * x_re
+    else:
+        value = a_re * x_re
+        return value, value
+
+
+@triton.jit
+def is_wild(values):
+    """Whether one of some numbers is not finite."""
+    wild = (values - values != 0).to(tl.int32)
+    return tl.max(tl.ravel(wild), 0) > 0
+
+
+@triton.jit
+def of_threads(products, HELD: tl.constexpr, ADJACENT: tl.constexpr):
+    """The sums over each HELD columns of a tile that a thread has: neighbours, or equally far from
+    each other."""
+    ROWS: tl.constexpr = products.shape[0]
+    OTHERS: tl.constexpr = products.shape[1] // HELD
+    if ADJACENT:
+        return tl.sum(tl.reshape(products, (ROWS, OTHERS, HELD)), 2)
+    else:
+        return tl.sum(tl.reshape(products, (ROWS, HELD, OTHERS)), 1)

@@ -8,10 +8,10 @@ from tileblas.core.call import Problem, View
 from tileblas.core.canon import lies_by_columns
 from tileblas.routines.binder import (
     Binder,
-    is_repeated,
     largest_axes_last,
     matrix_alignment,
     over_batch,
+    read_policy,
     sum_bytes,
     unit_axis,
 )
@@ -60,8 +60,7 @@ def launch_band(
     )
     row_blocks = ceil_div(m, config["BLOCK_M"])
     share, splits = share_blocks(config, m, n, *reach, members, table)
-    moved = m * n * members * a.dtype.itemsize
-    passes_by = table.streams(moved) and not is_repeated(a)
+    policy = read_policy(a, problem, table)
 
     def make(binder: Binder, inner: int, count: int) -> Launch:
         binder.pointer("a", a)
@@ -96,7 +95,7 @@ def launch_band(
         binder.constant("BATCHED", count > 1)
         binder.constant("BY_COLUMNS", columns)
         binder.constant("UNIT", a.strides[0 if columns else 1] == 1)
-        binder.constant("POLICY", "evict_first" if passes_by else "")
+        binder.constant("POLICY", policy)
         for knob, value in config.knobs:
             if knob != "MAX_SHARES":
                 binder.constant(knob, value)

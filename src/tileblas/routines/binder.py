@@ -10,7 +10,7 @@ from math import gcd, prod
 from tileblas.core.call import Problem, View
 from tileblas.core.dtypes import DTYPES, TRITON_NAME
 from tileblas.routines.launch import Argument, Launch
-from tileblas.tuning.table import Config
+from tileblas.tuning.table import Config, Table
 
 BATCH_AXES = 2  # batch axes that a kernel walks itself; further ones become several launches
 MAX_GRID = 2**31 - 1  # programs of one launch
@@ -173,6 +173,12 @@ def is_repeated(view: View) -> bool:
     steps = (abs(s) + abs(c) for s, c in zip_longest(view.strides, view.curve, fillvalue=0))
     axes = zip(view.shape, steps, strict=True)
     return 0 in view.batch or any(step == 0 and size > 1 for size, step in axes)
+
+
+def read_policy(a: View, problem: Problem, table: Table) -> str:
+    """How L2 holds a matrix that a kernel reads once: the POLICY of `tile.load`."""
+    moved = prod(a.shape) * prod(problem.batch) * a.dtype.itemsize
+    return "evict_first" if table.streams(moved) and not is_repeated(a) else ""
 
 
 def row_alignment(views: Sequence[View], alignment: int) -> int:

@@ -8,9 +8,9 @@ from tileblas.core.call import Problem
 from tileblas.core.canon import lies_by_columns
 from tileblas.routines.binder import (
     Binder,
-    is_repeated,
     largest_axes_last,
     over_batch,
+    read_policy,
     row_alignment,
     sum_bytes,
     unit_axis,
@@ -41,9 +41,8 @@ def plan_gemv(problem: Problem, table: Table, alignment: int) -> tuple[Launch, .
         candidates, m, n, prod(problem.batch), a.dtype.itemsize, table.multiprocessors
     )
     row_blocks = ceil_div(m, config["BLOCK_M"])
-    moved = m * n * prod(problem.batch) * a.dtype.itemsize
     # Copies into shared memory, as in a pipelined loop, take no such hint.
-    passes_by = table.streams(moved) and not is_repeated(a) and config["STAGES"] == 1
+    policy = read_policy(a, problem, table) if config["STAGES"] == 1 else ""
 
     def make(binder: Binder, inner: int, count: int) -> Launch:
         binder.pointer("a", a)
@@ -72,7 +71,7 @@ def plan_gemv(problem: Problem, table: Table, alignment: int) -> tuple[Launch, .
         binder.constant("SPLIT", splits > 1)
         binder.constant("BY_COLUMNS", columns)
         binder.constant("UNIT", a.strides[0 if columns else 1] == 1)
-        binder.constant("POLICY", "evict_first" if passes_by else "")
+        binder.constant("POLICY", policy)
         for knob, value in config.knobs:
             binder.constant(knob, value)
         groups = count * row_blocks if splits > 1 else 0

@@ -11,10 +11,10 @@ from tileblas.core.trivial import drops_product
 from tileblas.routines import band_plans
 from tileblas.routines.binder import (
     Binder,
-    is_repeated,
     largest_axes_last,
     matrix_alignment,
     over_batch,
+    read_policy,
     sum_bytes,
     unit_axis,
 )
@@ -117,8 +117,7 @@ def launch_mirrored(
     programs = tiles * strips * (strips + 1) // 2 if triangle and not banded else down * strips
     slots = strips + (near if triangle else across)
     blocks = down if triangle else down + across
-    moved = m * n * prod(problem.batch) * a.dtype.itemsize
-    passes_by = table.streams(moved) and not is_repeated(a)
+    policy = read_policy(a, problem, table)
 
     def make(binder: Binder, inner: int, count: int) -> Launch:
         vectors = (("x", x), ("w", w), ("y", y), ("z", z))
@@ -150,7 +149,7 @@ def launch_mirrored(
         binder.constant("BATCHED", count > 1)
         binder.constant("CURVED", any(a.curve))
         binder.constant("UNIT", a.strides[0] == 1)
-        binder.constant("POLICY", "evict_first" if passes_by else "")
+        binder.constant("POLICY", policy)
         for knob, value in config.knobs:
             binder.constant(knob, value)
         return binder.launch(
