@@ -127,14 +127,14 @@ def test_a_matrix_and_its_transpose_have_vectors_of_their_own(dtype, kind, m, n,
     assert_close(z, *results[1], m, dtype)
 
 
-@pytest.mark.parametrize("kind", ["transpose", "adjoint", "hermitian"])
+@pytest.mark.parametrize("kind", ["transpose", "adjoint", "hermitian", "symmetric"])
 def test_flags_of_complex_operands(kind):
     """Of A conjugated, x and w, minus signs, and scalars that are to be conjugated."""
     rng, n, dtype = np.random.default_rng(5), 20, "complex64"
     alpha, beta = 0.7 - 0.9j, 0.3 + 1j
     values, (x, w, y, z) = random(rng, dtype, n, n), (random(rng, dtype, n) for _ in range(4))
     scalars = {"negate": True, "conj_scalars": True}
-    if kind == "hermitian":
+    if kind in ("hermitian", "symmetric"):
         a = stored(values, kind, "", True, n - 1)
         full = mirror(a.values, kind).conj()
         result, gauge = expected(full, wide(x).conj(), y, alpha, beta, dtype, **scalars)

@@ -61,10 +61,17 @@ def value(launch, name):
     return next(argument.value for argument in launch.arguments if argument.name == name)
 
 
+class Virtual(np.ndarray):
+    """An array that has no memory to show where a test fails."""
+
+    def __repr__(self):
+        return f"<{self.dtype} array of {self.shape}>"
+
+
 def virtual(dtype, shape, strides):
     """An array of any size over the memory of one element, which no plan touches."""
     steps = [stride * np.dtype(dtype).itemsize for stride in strides]
-    return np.lib.stride_tricks.as_strided(np.zeros(1, dtype), shape, steps)
+    return np.lib.stride_tricks.as_strided(np.zeros(1, dtype), shape, steps).view(Virtual)
 
 
 def vector(n, dtype=np.float64):

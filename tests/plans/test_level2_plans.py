@@ -233,6 +233,18 @@ def test_gemvt_has_two_outputs_that_change_places_with_the_matrix(trans, kind, o
     assert not found["LOWER"]
 
 
+@pytest.mark.parametrize("name", ["symv", "gemvt"])
+def test_the_members_of_a_batch_count_for_the_tiles(name):
+    """Programs of many small matrices are as many as those of a large one."""
+    tiles = set()
+    for members in (1, 10_000):
+        a = virtual(np.float32, (members, 64, 64), (4096, 64, 1))
+        x = virtual(np.float32, (members, 64), (64, 1))
+        given = (a, x, x) if name == "gemvt" else (a, x)
+        tiles.add(constants(one(name, given))["BLOCK"])
+    assert len(tiles) == 2
+
+
 # ---- what is left without a product, and batches ----------------------------------------------
 
 

@@ -71,11 +71,9 @@ def solve_kernel(
     if not UNIT_DIAG:
         x_re, x_im = squares.divide(x_re, x_im, d_re, d_im, COMPLEX)
     if BANDED:
-        # Inf or NaN times an element that is not there, which the square has as 0, would be NaN.
-        wild = tile.is_wild(x_re)
-        if COMPLEX:
-            wild |= tile.is_wild(x_im)
-        safe = tl.where(wild, 0, safe)
+        # Inf or NaN times an element that is not there, which the square has as 0, would be NaN; of
+        # either part of a complex number it makes the real part NaN, and the other.
+        safe = tl.where(tile.is_wild(x_re), 0, safe)
     # Shuffles cost more in a branch, so the usual way is not in one.
     if safe == 0:
         x_re, x_im = squares.substitute_in_turn(
