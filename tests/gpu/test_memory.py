@@ -115,7 +115,7 @@ def test_no_memory_for_the_copy_of_an_output_that_cannot_change(jax, form):
     arrays = many(form, library)
     wanted = DTYPES[form.dtype("float32")].itemsize * MANY
     with nothing_left(library), pytest.raises(MemoryError, match=str(wanted)):
-        getattr(tb, form.routine)(**arrays, **form.keywords())
+        getattr(tb, form.routine)(**{**arrays, **form.keywords()})
     assert not any(library.get(arrays[name]).any() for name in form.given)
 
 
