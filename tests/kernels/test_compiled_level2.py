@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -13,7 +14,7 @@ from sass import SHARED_LIMIT, disassembled, spills  # noqa: E402
 
 from tileblas.routines.registry import ROUTINES  # noqa: E402
 from tileblas.routines.samples import problems  # noqa: E402
-from tileblas.runtime.compile import compile_launch  # noqa: E402
+from tileblas.runtime.compile import compile_launch, sass  # noqa: E402
 from tileblas.runtime.target import Target  # noqa: E402
 from tileblas.tuning.table import table  # noqa: E402
 
@@ -104,3 +105,53 @@ def test_other_targets_fit(cc):
         found = code(launch_of(name, dtype, tables=tables), cc)
         assert found.shared <= SHARED_LIMIT[cc]
         assert spills(found.operations()) <= SPARE
+
+
+# ---- sums that lanes exchange ------------------------------------------------------------------
+
+_INSTRUCTION = re.compile(r"\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)\s*(.*?)\s*;")
+
+
+def products_added_unrounded(compiled) -> list[str]:
+    """Instructions that multiply and add at once what another lane has sent."""
+    sent: set[int] = set()
+    found = []
+    for line in sass(compiled).splitlines():
+        match = _INSTRUCTION.search(line)
+        if not match:
+            continue
+        name, operands = match.groups()
+        registers = [int(number) for number in re.findall(r"\bR(\d+)\b", operands)]
+        if name == "SHFL.BFLY":
+            sent.add(registers[0])
+            continue
+        if name in ("FFMA", "DFMA") and sent & set(registers[1:]):
+            found.append(line.strip())
+        sent -= {register + part for register in registers[:1] for part in range(_width(name))}
+    return found
+
+
+def _width(name: str) -> int:
+    """How many registers an instruction writes."""
+    sizes = {".128": 4, ".64": 2, ".4": 4, ".2": 2, ".WIDE": 2}
+    found = [sizes[part] for part in re.findall(r"\.\w+", name) if part in sizes]
+    return max([2 if name.startswith("D") else 1, *found])
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "n"),
+    [
+        ("symv", "float32", 256),
+        ("symv", "float64", 256),
+        ("hemv", "complex64", 256),
+        ("gemvt", "float32", 256),
+        ("trmv", "float32", 256),
+        ("trsv", "float64", 1024),
+    ],
+)
+def test_lanes_that_add_up_for_each_other_have_the_same_sums(name, dtype, n):
+    """a b + (a b of another lane) rounds one product alone: each lane would have its own sum, and
+    which of them is stored would be a race. With one row in a thread that is what compilers make of
+    a product and a sum."""
+    launch = launch_of(name, dtype, n, rows="odd")
+    assert products_added_unrounded(compile_launch(launch, Target(90))) == []

@@ -104,14 +104,28 @@ def add_products(
     Only products that are to be kept count, all where `keep` is None.
     """
     p += tile.of_threads(matvec.kept(value * x_re, keep), HELD, False)
-    s = tl.sum(matvec.kept(value * w_same, keep), 0)
+    s = tl.sum(matvec.kept(product(value, w_same), keep), 0)
     if COMPLEX:
         q += tile.of_threads(matvec.kept(value * x_im, keep), HELD, False)
-        t = tl.sum(matvec.kept(value * w_other, keep), 0)
+        t = tl.sum(matvec.kept(product(value, w_other), keep), 0)
     else:
         q = p
         t = s
     return p, q, s, t
+
+
+@triton.jit
+def product(value, w):
+    """value w, which no sum takes unrounded where a thread may have one row of a slice.
+
+    Two lanes that add the product of the other to their own would each round that one alone, and
+    have different sums of the same numbers.
+    """
+    if value.shape[0] <= 32:
+        zero = tl.zeros(value.shape, value.dtype)
+        return tl.fma(value, tl.broadcast_to(w, value.shape), zero)
+    else:
+        return value * w
 
 
 @triton.jit
