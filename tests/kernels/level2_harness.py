@@ -217,7 +217,7 @@ def rank_update(
 
 @quiet()
 def solve_in_place(a, x, *, upper, reach=None, unit_diag=False, conj_a=False, negate=False,
-                   side=8, held=2, patient=False, words=None):  # fmt: skip
+                   side=8, held=2, patient=False, early=False, words=None):  # fmt: skip
     """solve_kernel, in place in x. The number of tickets and all words must end at zero.
 
     `words` are those of the caller, who looks at them afterwards.
@@ -227,7 +227,7 @@ def solve_in_place(a, x, *, upper, reach=None, unit_diag=False, conj_a=False, ne
     reach = n - 1 if reach is None else reach
     members, strips = outer * inner, -(-n // side)
     parts = 2 if x.dtype.kind == "c" else 1
-    partial = _workspace(members * strips * side * side * parts, x.dtype)
+    partial = _workspace(4 * members * strips * side * side * parts * (strips > 1), x.dtype)
     arrived = np.zeros(1, np.int32)
     per_number = parts * np.dtype(COMPUTE[x.dtype.name]).itemsize // 4
     checked = words is None
@@ -241,5 +241,6 @@ def solve_in_place(a, x, *, upper, reach=None, unit_diag=False, conj_a=False, ne
         COMPLEX=x.dtype.kind == "c", CONJ_A=conj_a, NEGATE=negate, UNIT_DIAG=unit_diag,
         UPPER=upper, CURVED=curved, BANDED=reach < n - 1, BY_ROWS=not a.by_columns,
         BATCHED=members > 1, SIDE=side, HELD=held, PATIENT=patient,
+        EARLY=early,
     )  # fmt: skip
     _check_workspace(partial, arrived, *([words] if checked else []))

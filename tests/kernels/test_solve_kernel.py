@@ -232,7 +232,7 @@ def test_the_last_strip_which_nobody_waits_for_sends_nothing(reach, monkeypatch)
 
 @triton.jit
 def note(
-    words, is_next,
+    words, own, is_next,
     DTYPE: tl.constexpr, COMPLEX: tl.constexpr, SIDE: tl.constexpr, PATIENT: tl.constexpr,
 ):  # fmt: skip
     """A message is not read: that somebody waits for it stays in its place."""

@@ -40,65 +40,79 @@ def send_real(words, value):
 
 @triton.jit
 def receive(
-    words, is_next,
+    words, own, is_next,
     DTYPE: tl.constexpr, COMPLEX: tl.constexpr, SIDE: tl.constexpr, PATIENT: tl.constexpr,
 ):  # fmt: skip
     """The vector that another program sends, once it is there, as (re, im).
 
     A PATIENT program whose turn is not next looks at one word alone until that has come: programs
     that all look at the same words, by many warps or for numbers of many words, are in each other's
-    way in L2.
+    way in L2. PATIENT more than once, it looks at words of its `own`, which are 0, in between.
     """
     PLANES: tl.constexpr = word_count(DTYPE, COMPLEX)
     if PATIENT:  # noqa: SIM102 - a compile-time condition around one of run time
         if is_next == 0:
-            while tl.load(words + PLANES * SIDE - 1, volatile=True) == 0:
-                pass
-    found = load_planes(words, PLANES, SIDE)
-    while is_incomplete(found, PLANES):
-        found = load_planes(words, PLANES, SIDE)
-    if tl.float64 == DTYPE:
-        re = joined(found[0], found[1])
-        if COMPLEX:
-            im = joined(found[2], found[3])
-        else:
-            im = re
+            last = words + PLANES * SIDE - 1
+            found = tl.load(last, volatile=True)
+            while found == 0:
+                for _ in tl.static_range(1, PATIENT):
+                    found += tl.load(own + found, volatile=True)
+                found = tl.load(last + found, volatile=True)
+    # Of 32 words each warp gets all: none has to hear from the others what they have found.
+    PIECES: tl.constexpr = 1 if SIDE <= 32 else SIDE // 32
+    found = load_pieces(words, PLANES * PIECES, SIDE // PIECES)
+    while is_incomplete(found, PLANES * PIECES):
+        found = load_pieces(words, PLANES * PIECES, SIDE // PIECES)
+    re = numbers(found, 0, DTYPE, PIECES)
+    if COMPLEX:
+        im = numbers(found, PLANES // 2 * PIECES, DTYPE, PIECES)
     else:
-        re = found[0].to(tl.int32).to(tl.float32, bitcast=True)
-        if COMPLEX:
-            im = found[1].to(tl.int32).to(tl.float32, bitcast=True)
-        else:
-            im = re
+        im = re
     return re, im
 
 
 @triton.jit
-def load_planes(words, PLANES: tl.constexpr, SIDE: tl.constexpr):
-    """The words of a vector, of which each number has PLANES, as they are now."""
-    at = words + tl.arange(0, SIDE)
+def numbers(found, first: tl.constexpr, DTYPE: tl.constexpr, PIECES: tl.constexpr):
+    """The real numbers whose words are in `found` from the `first` piece on."""
+    tl.static_assert(PIECES <= 2)
+    value = number(found, first, DTYPE, PIECES)
+    if PIECES == 2:
+        value = tl.trans(tl.join(value, number(found, first + 1, DTYPE, PIECES)))
+        value = tl.reshape(value, (2 * value.shape[1],))
+    return value
+
+
+@triton.jit
+def number(found, index: tl.constexpr, DTYPE: tl.constexpr, PIECES: tl.constexpr):
+    """The real numbers of which this piece has the words, or of FP64 the low halves."""
+    if tl.float64 == DTYPE:
+        low = found[index] & 0xFFFFFFFF
+        return (low | (found[index + PIECES] << 32)).to(tl.float64, bitcast=True)
+    else:
+        return found[index].to(tl.int32).to(tl.float32, bitcast=True)
+
+
+@triton.jit
+def load_pieces(words, COUNT: tl.constexpr, SIZE: tl.constexpr):
+    """Pieces of SIZE words, which follow each other, as they are now."""
+    at = words + tl.arange(0, SIZE)
     found = ()
-    for plane in tl.static_range(PLANES):
-        found = found + (tl.load(at + plane * SIDE, volatile=True),)
+    for piece in tl.static_range(COUNT):
+        found = found + (tl.load(at + piece * SIZE, volatile=True),)
     return found
 
 
 @triton.jit
-def is_incomplete(found, PLANES: tl.constexpr):
+def is_incomplete(found, PIECES: tl.constexpr):
     """Whether a word has not come yet.
 
     Of all words the notices alone are compared: one instruction does so for the 32 bits of all
     threads of a warp.
     """
     notice = (found[0] >> 32).to(tl.int32)
-    for plane in tl.static_range(1, PLANES):
-        notice &= (found[plane] >> 32).to(tl.int32)
+    for piece in tl.static_range(1, PIECES):
+        notice &= (found[piece] >> 32).to(tl.int32)
     return tl.min(notice, 0) == 0
-
-
-@triton.jit
-def joined(low, high):
-    """FP64 numbers from the words that have the halves of their bits."""
-    return ((low & 0xFFFFFFFF) | (high << 32)).to(tl.float64, bitcast=True)
 
 
 @triton.jit

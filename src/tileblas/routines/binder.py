@@ -215,18 +215,21 @@ def _row_strides(view: View) -> list[int]:
 
 
 def over_batch(
-    problem: Problem, programs: int, make: Callable[[Binder, int, int], Launch]
+    problem: Problem,
+    programs: int,
+    make: Callable[[Binder, int, int], Launch],
+    most: int = MAX_GRID,
 ) -> tuple[Launch, ...]:
     """One launch for the two innermost batch axes, repeated over whatever axes lie outside them.
 
-    `programs` is what one batch member takes of the grid; a batch that would pass the largest grid
-    is cut into parts. `make(binder, inner, count)` gets the size of the innermost batch axis and
-    the number of members of its launch.
+    `programs` is what one batch member takes of the grid; a batch that would pass the largest grid,
+    or has more than `most` members, is cut into parts. `make(binder, inner, count)` gets the size
+    of the innermost batch axis and the number of members of its launch.
     """
     cut = max(len(problem.batch) - BATCH_AXES, 0)
     launches = []
     for index in product(*(range(n) for n in problem.batch[:cut])):
-        for start, sizes in _parts(problem.batch[cut:], MAX_GRID // programs):
+        for start, sizes in _parts(problem.batch[cut:], min(MAX_GRID // programs, most)):
             at = (*index, *start)
             offsets = {
                 view.slot: sum(i * s for i, s in zip(at, view.batch, strict=True))

@@ -15,6 +15,11 @@ from tileblas.routines.launch import Launch
 from tileblas.tuning.model import ceil_div, choose_upto
 from tileblas.tuning.table import Table
 
+#: An order at which a chain of solves waits more than it reads.
+_SMALL = 1024
+#: Bytes of squares beyond which a batch is solved in parts.
+_SQUARES = 1 << 30
+
 
 def plan_solve(problem: Problem, table: Table, alignment: int) -> tuple[Launch, ...]:
     """One launch of x := op(A)^-1 x, a strip of rows a program: trsv, tbsv, tpsv."""
@@ -24,12 +29,14 @@ def plan_solve(problem: Problem, table: Table, alignment: int) -> tuple[Launch, 
     n = a.shape[0]
     by_rows = not lies_by_columns(a)
     alignment = matrix_alignment(a, alignment)
-    # A packed triangle is read number by number, which more warps share: those of small ones.
-    size = 0 if any(a.curve) else n
+    # Of a packed triangle reading takes longer than waiting: numbers are read one by one.
+    size = min(n, _SMALL) if any(a.curve) else n
     candidates = table.candidates("solve", a.dtype.name, "row" if by_rows else "col")
     config = choose_upto(candidates, size)
     strips = ceil_div(n, config["SIDE"])
     reach = max(known.below, known.above)
+    # Bytes of the four squares of each strip of a member; of a strip alone there are none.
+    squares = 4 * strips * config["SIDE"] ** 2 * sum_bytes(problem) if strips > 1 else 0
 
     def make(binder: Binder, inner: int, count: int) -> Launch:
         binder.pointer("a", a)
@@ -59,7 +66,6 @@ def plan_solve(problem: Problem, table: Table, alignment: int) -> tuple[Launch, 
         binder.constant("BATCHED", count > 1)
         for knob, value in config.knobs:
             binder.constant(knob, value)
-        squares = count * strips * config["SIDE"] ** 2
         # A number is sent in words of 64 bits, each with 32 of its own.
         words = count * strips * config["SIDE"] * sum_bytes(problem) // 4
         return binder.launch(
@@ -67,8 +73,8 @@ def plan_solve(problem: Problem, table: Table, alignment: int) -> tuple[Launch, 
             count * strips,
             config,
             alignment,
-            partial_bytes=squares * sum_bytes(problem),
+            partial_bytes=count * squares,
             counters=4 + 2 * words,
         )
 
-    return over_batch(problem, strips, make)
+    return over_batch(problem, strips, make, max(_SQUARES // max(squares, 1), 1))
