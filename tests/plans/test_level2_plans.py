@@ -369,3 +369,24 @@ def test_scalars_on_a_device_reach_the_kernels():
         (launch,) = ROUTINES[name].plan(replace(problem, scalars=kinds), SM_90, 16)
         assert constants(launch)["ALPHA_KIND"] == "real_pointer"
         assert next(a for a in launch.arguments if a.name == "alpha").loose
+
+
+def test_a_grid_that_is_too_large_is_refused_by_name():
+    """Of a matrix that takes no memory: all its elements are one number."""
+    n = 1 << 25
+    a = virtual(np.complex128, (n, n), (0, 0))
+    with pytest.raises(ValueError, match=rf"hemv.*{n}.*2147483647"):
+        product("hemv", a, n)
+
+
+def test_a_batch_of_solves_is_cut_where_its_squares_would_take_much_memory():
+    """1 GiB of squares a launch, or those of one member; each member is in one part."""
+    n, members = 1000, 5000
+    a = virtual(np.float32, (members, n, n), (n * n, 1, n))
+    x = virtual(np.float32, (members, n), (n, 1))
+    found = launches("trsv", (a, x))
+    assert len(found) > 1
+    assert all(launch.partial_bytes <= 1 << 30 for launch in found)
+    assert sum(value(launch, "members") for launch in found) == members
+    small = launches("trsv", (a[:2], x[:2]))
+    assert len(small) == 1

@@ -225,7 +225,14 @@ def over_batch(
     `programs` is what one batch member takes of the grid; a batch that would pass the largest grid,
     or has more than `most` members, is cut into parts. `make(binder, inner, count)` gets the size
     of the innermost batch axis and the number of members of its launch.
+
+    Raises ValueError if one member alone would pass the largest grid.
     """
+    if programs > MAX_GRID:
+        raise ValueError(
+            f"{problem.routine}: a problem of dimensions {problem.dims} takes {programs} programs, "
+            f"and a launch has at most {MAX_GRID}"
+        )
     cut = max(len(problem.batch) - BATCH_AXES, 0)
     launches = []
     for index in product(*(range(n) for n in problem.batch[:cut])):
