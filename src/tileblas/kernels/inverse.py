@@ -3,7 +3,7 @@
 import triton
 import triton.language as tl
 
-from tileblas.kernels import squares, tile
+from tileblas.kernels import division, squares, tile
 
 
 @triton.jit
@@ -46,8 +46,8 @@ def prepare(
     if not UNIT_DIAG:
         # Beside a diagonal element of 0 zeros become NaN: not to be used.
         unit = tl.full(d_re.shape, 1, d_re.dtype)
-        q_re, q_im = squares.divide(
-            unit, tl.zeros_like(unit), squares.divisor(d_re, d_im, COMPLEX), False, COMPLEX
+        q_re, q_im = division.divide(
+            unit, tl.zeros_like(unit), division.divisor(d_re, d_im, COMPLEX), False, COMPLEX
         )
         re, im = tile.multiply(re, im, q_re[None, :], q_im[None, :], COMPLEX)
     squares.store_square(place, re, im, COMPLEX, False)
@@ -229,7 +229,7 @@ def settle(
     """
     x_re, x_im = z_re, z_im
     if not UNIT_DIAG:
-        x_re, x_im = squares.divide(z_re, z_im, by, True, COMPLEX)
+        x_re, x_im = division.divide(z_re, z_im, by, True, COMPLEX)
     r_re, r_im = residual(square, x_re, x_im, b_re, b_im, p_re, p_im, COMPLEX)
     # Most rows pass by what is known of |A| |x|, which is no less than each of these.
     gauge = tl.maximum(gauge, squares.size(b_re, b_im, COMPLEX))
@@ -245,7 +245,7 @@ def settle(
             inverted = squares.load_square(place, usable, one, COMPLEX, SIDE)
             y_re, y_im = apply(inverted, r_re, r_im, COMPLEX)
             if not UNIT_DIAG:
-                y_re, y_im = squares.divide(y_re, y_im, by, True, COMPLEX)
+                y_re, y_im = division.divide(y_re, y_im, by, True, COMPLEX)
             x_re += y_re
             if COMPLEX:
                 x_im += y_im

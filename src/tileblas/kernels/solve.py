@@ -3,7 +3,7 @@
 import triton
 import triton.language as tl
 
-from tileblas.kernels import inverse, messages, squares, tile
+from tileblas.kernels import division, inverse, messages, squares, tile
 
 
 @triton.jit
@@ -47,7 +47,7 @@ def solve_kernel(
     d_re, d_im = squares.load_diagonal(
         a, i, there, a_m, a_n, a_curve, COMPLEX, CONJ_A, UNIT_DIAG, CURVED
     )
-    by = squares.divisor(d_re, d_im, COMPLEX)
+    by = division.divisor(d_re, d_im, COMPLEX)
     o_re, o_im = tile.load_vector(x, i * x_inc, there, COMPLEX)
     gauge = squares.size(o_re, o_im, COMPLEX)
     usable = False

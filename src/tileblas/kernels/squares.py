@@ -3,7 +3,7 @@
 import triton
 import triton.language as tl
 
-from tileblas.kernels import tile
+from tileblas.kernels import division, tile
 
 
 @triton.jit
@@ -143,7 +143,7 @@ def substitute_in_turn(
         q_re = b_re
         q_im = b_im
         if not UNIT_DIAG:
-            q_re, q_im = divide(b_re, b_im, by, False, COMPLEX)
+            q_re, q_im = division.divide(b_re, b_im, by, False, COMPLEX)
         x_re, x_im = pick(q_re, q_im, column, COMPLEX)
         apart = distance(k, column, UPPER)
         keep = (apart > 0) & (start + k < n) & (start + column < n)
@@ -172,52 +172,3 @@ def pick(re, im, index, COMPLEX: tl.constexpr):
     else:
         im = re
     return re, im
-
-
-@triton.jit
-def divisor(re, im, COMPLEX: tl.constexpr):
-    """What can be done of a division by (re, im) before it is known what is divided."""
-    ratio = re
-    wide = re == re
-    if COMPLEX:
-        wide = tl.abs(re) >= tl.abs(im)
-        large = tl.where(wide, re, im)
-        small = tl.where(wide, im, re)
-        ratio = tl.where(small == 0, small, quotient(small, large))
-        re = large + small * ratio
-    return wide, ratio, re, quotient(tl.full(re.shape, 1, re.dtype), re)
-
-
-@triton.jit
-def divide(re, im, by, SOON: tl.constexpr, COMPLEX: tl.constexpr):
-    """(re, im) / d, as IEEE division rounds; complex numbers by Smith's algorithm (CACM 5, 1962).
-
-    SOON: if no number leaves the normal ones. FP64 division has more to do for those that do.
-    """
-    wide, ratio, whole, reciprocal = by
-    if COMPLEX:
-        p = tl.where(wide, re + im * ratio, re * ratio + im)
-        q = tl.where(wide, im - re * ratio, im * ratio - re)
-        return divide_real(p, whole, reciprocal, SOON), divide_real(q, whole, reciprocal, SOON)
-    else:
-        value = divide_real(re, whole, reciprocal, SOON)
-        return value, value
-
-
-@triton.jit
-def divide_real(p, q, reciprocal, SOON: tl.constexpr):
-    """p / q; SOON by its reciprocal, and mended once (Markstein, IBM J. Res. Dev. 34, 1990)."""
-    if SOON and p.dtype == tl.float64:
-        value = p * reciprocal
-        return tl.fma(tl.fma(-q, value, p), reciprocal, value)
-    else:
-        return quotient(p, q)
-
-
-@triton.jit
-def quotient(p, q):
-    """p / q, rounded to nearest: Triton's own FP32 division is not."""
-    if p.dtype == tl.float32:
-        return tl.div_rn(p, q)
-    else:
-        return p / q
