@@ -229,10 +229,11 @@ def solve_in_place(a, x, *, upper, reach=None, unit_diag=False, conj_a=False, ne
     parts = 2 if x.dtype.kind == "c" else 1
     partial = _workspace(4 * members * strips * side * side * parts * (strips > 1), x.dtype)
     arrived = np.zeros(1, np.int32)
-    per_number = parts * np.dtype(COMPUTE[x.dtype.name]).itemsize // 4
+    per_number = 2 if x.dtype == np.complex128 else 1
+    word = np.int32 if x.dtype == np.float32 else np.int64
     checked = words is None
     if checked:
-        words = np.zeros(members * strips * side * per_number + GUARD, np.int64)
+        words = np.zeros(members * strips * side * per_number + GUARD, word)
     curved = "" if not any(a.curve) else "rows" if a.curve[0] else "columns"
     solve.solve_kernel[(members * strips,)](
         a.pointer, Pointer(x), Pointer(partial), Pointer(arrived), Pointer(words), n, reach,

@@ -214,6 +214,19 @@ def test_how_a_program_waits_changes_no_bit(dtype, by_columns):
 # ---- messages ----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_zeros_are_sent_too(dtype, zero):
+    """A word of 0 is one that has not come: who waited for it would wait for ever."""
+    a, _ = triangle(np.random.default_rng(2), dtype, 20, True)
+    x = np.full(20, zero, dtype)
+    x[10] = 1
+    solve_in_place(a, x, upper=False)
+    np.testing.assert_array_equal(x[:10], 0)
+    assert (x[10:] != 0).all()
+
+
+
 @triton.jit
 def keep(words, count, STEP: tl.constexpr):
     """Words are not cleared."""
@@ -225,7 +238,7 @@ def test_the_last_strip_which_nobody_waits_for_sends_nothing(reach, monkeypatch)
     """It clears all words, and threads of a program are in no order: its own could stay."""
     monkeypatch.setattr(messages, "clear", keep)
     a, _ = triangle(np.random.default_rng(1), "float32", 20, True, "band", reach)
-    words = np.zeros((3, 8), np.int64)
+    words = np.zeros((3, 8), np.int32)
     solve_in_place(a, np.ones(20, np.float32), upper=False, reach=reach, words=words)
     np.testing.assert_array_equal(words.any(1), [True, True, False])
 
@@ -248,6 +261,6 @@ def test_each_strip_waits_for_the_one_before_it(upper, reach, monkeypatch):
     monkeypatch.setattr(messages, "clear", keep)
     monkeypatch.setattr(messages, "receive", note)
     a, _ = triangle(np.random.default_rng(1), "float32", 20, not upper, "band", reach)
-    words = np.zeros((3, 8), np.int64)
+    words = np.zeros((3, 8), np.int32)
     solve_in_place(a, np.ones(20, np.float32), upper=upper, reach=reach, words=words)
     np.testing.assert_array_equal(words[:, 0] == 7, [True, True, False])

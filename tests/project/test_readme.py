@@ -18,7 +18,10 @@ TEXT = README.read_text(encoding="utf-8")
 RESULTS = README.parent / "results"
 MATRICES = ("h200_2026-11-30_accept_4.csv",)
 VECTORS = ("h200_2026-11-30_level1_5.csv", "h200_2026-11-30_level1_6.csv")  # the second counts more
-MATVECS = tuple(f"h200_2026-11-30_level2{part}.csv" for part in ("", "_2", "_3", "_4", "_5"))
+MATVECS = (
+    *(f"h200_2026-11-30_level2{part}.csv" for part in ("", "_2", "_3", "_4", "_5")),
+    "h200_2026-12-01_level2_6.csv",
+)
 TABLES = ("routines", "vectors", "matvecs", "speed")
 
 # A fenced block of Python, a line that prints with its result behind it, and a GPU array library.

@@ -1,7 +1,7 @@
-"""Vectors handed from one running program to others, without fences: number and notice in one word.
+"""Numbers handed from one running program to others, without fences: a number is its own notice.
 
-A word has 64 bits, which are stored and loaded at once: 32 of the number, and a 1 above them that
-says that it is there. FP64 numbers take two words, complex ones twice as many. Words are 0 before.
+A word is the bits of a number, or of both parts of a complex64 one: it is stored at once and loaded
+at once. Words are 0 before; a number that is +0 is sent as -0, so none that was sent is 0.
 """
 
 import triton
@@ -9,33 +9,50 @@ import triton.language as tl
 
 
 @triton.constexpr_function
+def word_type(dtype, COMPLEX):
+    """The integer that a word is: 64 bits but for single FP32 numbers."""
+    return tl.int32 if dtype == tl.float32 and not COMPLEX else tl.int64
+
+
+@triton.constexpr_function
 def word_count(dtype, COMPLEX):
     """The words of one number."""
-    return (2 if dtype == tl.float64 else 1) * (2 if COMPLEX else 1)
+    return 2 if dtype == tl.float64 and COMPLEX else 1
+
+
+@triton.jit
+def sealed(value):
+    """The bits of numbers as integers, which are not 0: those of -0 for +0."""
+    if value.dtype == tl.float64:
+        bits = value.to(tl.int64, bitcast=True)
+        return tl.where(bits == 0, tl.full((), -(2**63), tl.int64), bits)
+    else:
+        bits = value.to(tl.int32, bitcast=True)
+        return tl.where(bits == 0, tl.full((), -(2**31), tl.int32), bits)
+
+
+@triton.jit
+def opened(bits):
+    """The numbers of which these are the bits."""
+    if bits.dtype == tl.int64:
+        return bits.to(tl.float64, bitcast=True)
+    else:
+        return bits.to(tl.float32, bitcast=True)
 
 
 @triton.jit
 def send(words, re, im, COMPLEX: tl.constexpr):
-    """Announce a vector: its words lie one plane after the other."""
+    """Announce a vector; of complex128 numbers the words of all re lie before those of im."""
     SIDE: tl.constexpr = re.shape[0]
-    PLANES: tl.constexpr = word_count(re.dtype, False)
-    send_real(words, re)
-    if COMPLEX:
-        send_real(words + PLANES * SIDE, im)
-
-
-@triton.jit
-def send_real(words, value):
-    """Announce real numbers, of FP64 the low halves of all before the high ones."""
-    at = words + tl.arange(0, value.shape[0])
-    NOTICE: tl.constexpr = 1 << 32
-    if value.dtype == tl.float64:
-        bits = value.to(tl.int64, bitcast=True)
-        tl.store(at, (bits & 0xFFFFFFFF) | NOTICE)
-        tl.store(at + value.shape[0], ((bits >> 32) & 0xFFFFFFFF) | NOTICE)
+    at = words + tl.arange(0, SIDE)
+    if word_count(re.dtype, COMPLEX) == 2:
+        tl.store(at, sealed(re))
+        tl.store(at + SIDE, sealed(im))
+    elif COMPLEX:
+        low = sealed(re).to(tl.int64) & 0xFFFFFFFF
+        tl.store(at, low | (sealed(im).to(tl.int64) << 32))
     else:
-        bits = value.to(tl.int32, bitcast=True).to(tl.int64)
-        tl.store(at, (bits & 0xFFFFFFFF) | NOTICE)
+        tl.store(at, sealed(re))
 
 
 @triton.jit
@@ -63,33 +80,17 @@ def receive(
     found = load_pieces(words, PLANES * PIECES, SIDE // PIECES)
     while is_incomplete(found, PLANES * PIECES):
         found = load_pieces(words, PLANES * PIECES, SIDE // PIECES)
-    re = numbers(found, 0, DTYPE, PIECES)
-    if COMPLEX:
-        im = numbers(found, PLANES // 2 * PIECES, DTYPE, PIECES)
+    if PLANES == 2:
+        re = opened(joined(found, 0, PIECES))
+        im = opened(joined(found, PIECES, PIECES))
+    elif COMPLEX:
+        pair = joined(found, 0, PIECES)
+        re = opened(pair.to(tl.int32))
+        im = opened((pair >> 32).to(tl.int32))
     else:
+        re = opened(joined(found, 0, PIECES))
         im = re
     return re, im
-
-
-@triton.jit
-def numbers(found, first: tl.constexpr, DTYPE: tl.constexpr, PIECES: tl.constexpr):
-    """The real numbers whose words are in `found` from the `first` piece on."""
-    tl.static_assert(PIECES <= 2)
-    value = number(found, first, DTYPE, PIECES)
-    if PIECES == 2:
-        value = tl.trans(tl.join(value, number(found, first + 1, DTYPE, PIECES)))
-        value = tl.reshape(value, (2 * value.shape[1],))
-    return value
-
-
-@triton.jit
-def number(found, index: tl.constexpr, DTYPE: tl.constexpr, PIECES: tl.constexpr):
-    """The real numbers of which this piece has the words, or of FP64 the low halves."""
-    if tl.float64 == DTYPE:
-        low = found[index] & 0xFFFFFFFF
-        return (low | (found[index + PIECES] << 32)).to(tl.float64, bitcast=True)
-    else:
-        return found[index].to(tl.int32).to(tl.float32, bitcast=True)
 
 
 @triton.jit
@@ -103,21 +104,32 @@ def load_pieces(words, COUNT: tl.constexpr, SIZE: tl.constexpr):
 
 
 @triton.jit
+def joined(found, first: tl.constexpr, PIECES: tl.constexpr):
+    """The words of one or two pieces, from the `first` on, one piece after the other."""
+    tl.static_assert(PIECES <= 2)
+    words = found[first]
+    if PIECES == 2:
+        words = tl.trans(tl.join(words, found[first + 1]))
+        words = tl.reshape(words, (2 * words.shape[1],))
+    return words
+
+
+@triton.jit
 def is_incomplete(found, PIECES: tl.constexpr):
     """Whether a word has not come yet.
 
-    Of all words the notices alone are compared: one instruction does so for the 32 bits of all
-    threads of a warp.
+    That is asked in 32 bits: one instruction compares those of all threads of a warp.
     """
-    notice = (found[0] >> 32).to(tl.int32)
+    come = (found[0] != 0).to(tl.int32)
     for piece in tl.static_range(1, PIECES):
-        notice &= (found[piece] >> 32).to(tl.int32)
-    return tl.min(notice, 0) == 0
+        come &= (found[piece] != 0).to(tl.int32)
+    return tl.min(come) == 0
 
 
 @triton.jit
 def clear(words, count, STEP: tl.constexpr):
     """Make `count` words 0 again."""
     lanes = tl.arange(0, STEP)
+    nothing = tl.zeros((STEP,), words.dtype.element_ty)
     for start in range(0, count, STEP):
-        tl.store(words + start + lanes, tl.zeros((STEP,), tl.int64), mask=lanes < count - start)
+        tl.store(words + start + lanes, nothing, mask=lanes < count - start)

@@ -19,8 +19,8 @@ def multiply_whole(
     between the threads of a warp alone.
     """
     j = left + tl.arange(0, SLICE).to(tl.int64)
-    x_re, x_im = load_columns(x, j, None, x_inc, COMPLEX)
     value = load_slice(a_rows, j, None, a_n, a_curve, COMPLEX, CURVED, POLICY)
+    x_re, x_im = load_columns(x, j, None, x_inc, COMPLEX)
     return add_products(p, q, value, x_re, x_im, w_same, w_other, None, COMPLEX, HELD)
 
 
@@ -38,11 +38,11 @@ def multiply_edge(
     left out only where x or w is WILD, not finite: 0 Inf is NaN.
     """
     j = left + tl.arange(0, SLICE).to(tl.int64)
-    x_re, x_im = load_columns(x, j, j < n, x_inc, COMPLEX)
     low, high = columns_there(top, left, m, n, reach, TRIANGLE, LOWER, BANDED, COMPLEX, BLOCK)
     column = tl.arange(0, SLICE)[None, :]
     keep = (column >= low) & (column < high)
     value = load_slice(a_rows, j, keep, a_n, a_curve, COMPLEX, CURVED, POLICY)
+    x_re, x_im = load_columns(x, j, j < n, x_inc, COMPLEX)
     if not WILD:
         keep = None
     return add_products(p, q, value, x_re, x_im, w_same, w_other, keep, COMPLEX, HELD)

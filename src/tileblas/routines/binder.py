@@ -209,6 +209,11 @@ def sum_bytes(problem: Problem) -> int:
     return DTYPES[problem.compute].itemsize * (2 if problem.is_complex else 1)
 
 
+def word_type(real: str) -> str:
+    """The integer that holds the bits of a real number."""
+    return f"i{8 * DTYPES[real].itemsize}"
+
+
 def _row_strides(view: View) -> list[int]:
     unit = unit_axis(view)
     return [stride for axis, stride in enumerate(view.strides) if axis != unit]

@@ -10,6 +10,7 @@ from tileblas.routines.binder import (
     matrix_alignment,
     over_batch,
     sum_bytes,
+    word_type,
 )
 from tileblas.routines.launch import Launch
 from tileblas.tuning.model import ceil_div, choose_upto
@@ -44,7 +45,8 @@ def plan_solve(problem: Problem, table: Table, alignment: int) -> tuple[Launch, 
         binder.workspace("partial", problem.compute)
         binder.workspace("arrived", "i32")
         # Beyond the number in `arrived`, of which 16 bytes keep what follows aligned.
-        binder.workspace("arrived", "i64", "words", 2)
+        word = word_type(problem.compute) if not problem.is_complex else "i64"
+        binder.workspace("arrived", word, "words", 16 // (8 if word == "i64" else 4))
         binder.size("n", n)
         binder.size("reach", reach)
         binder.matrix(a)
@@ -66,15 +68,14 @@ def plan_solve(problem: Problem, table: Table, alignment: int) -> tuple[Launch, 
         binder.constant("BATCHED", count > 1)
         for knob, value in config.knobs:
             binder.constant(knob, value)
-        # A number is sent in words of 64 bits, each with 32 of its own.
-        words = count * strips * config["SIDE"] * sum_bytes(problem) // 4
+        words = count * strips * config["SIDE"] * sum_bytes(problem)
         return binder.launch(
             "solve.solve_kernel",
             count * strips,
             config,
             alignment,
             partial_bytes=count * squares,
-            counters=4 + 2 * words,
+            counters=4 + words // 4,
         )
 
     return over_batch(problem, strips, make, max(_SQUARES // max(squares, 1), 1))

@@ -131,7 +131,7 @@ class Workspaces:
             counters = max(counters, COUNTERS)
         if former is not None:  # growth by half at least, so that it ends soon
             partial_bytes = max(partial_bytes, former.partial_bytes * 3 // 2)
-            counters = max(counters, former.counters)
+            counters = max(counters, former.counters * 3 // 2)
             owner = former.owner if owner is None else owner
         space = Workspace(key, owner, partial_bytes, counters)
         head = -(-counters * _COUNTER_BYTES // _ALIGNMENT) * _ALIGNMENT
