@@ -26,9 +26,6 @@ SUITE = "scipy.linalg.tests.test_blas"
 
 #: Tests of routines that are yet to come, by what they need.
 NOT_YET = {
-    "symm, hemm": ("test_symm", "test_symm_wrong_side", "test_symm_wrong_uplo", "test_hemm"),
-    "syrk, herk": ("test_syrk", "test_syrk_wrong_c", "test_herk"),
-    "syr2k, her2k": ("test_syr2k", "test_syr2k_wrong_c", "test_syr2k_zr", "test_her2k_zr"),
     "trmm": ("test_side", "test_ab", "test_ab_lower", "test_b_overwrites"),
     "trsm": ("test_trsm", "test_gh_169309"),
 }

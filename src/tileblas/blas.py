@@ -8,7 +8,8 @@ Arrays of CuPy, PyTorch and JAX are computed where they are and come back as suc
 
 Beyond SciPy there are, in the style of their neighbours: axpby, axpydot, iamin, crot and zrot (of a
 complex sine), dsdot and sdsdot; symv, sbmv, syr2 and spr2 of complex numbers, skewsymv, skewsyr2
-and gemvt. `get_blas_funcs` finds asum, iamax and iamin for every type.
+and gemvt; gemmtr, skewsymm, syrkx, herkx and skewsyr2k. `get_blas_funcs` finds asum, iamax and
+iamin for every type.
 
 What differs on purpose:
 
@@ -22,6 +23,9 @@ What differs on purpose:
 - rotmg is netlib's also where d1 <= 0 or x1 = 0; OpenBLAS, which SciPy ships, returns others.
 - A band may have more diagonals than the matrix has rows, and an array has to hold all of them: of
   gbmv SciPy refuses the one, and with too few returns y as it was.
+- `trans` of complex syrk and syr2k is 0 or 1, of herk and her2k 0 or 2; for what BLAS has no letter
+  SciPy prints a line and returns c as it was. The structured matrix of symm and hemm has to be
+  square.
 - `trans` is 0, 1 or 2: SciPy's trsv, tbmv, tbsv, tpmv and tpsv take any other number for 1.
 - A negative increment of cspr and zspr walks back from the far end, as that of others does;
   OpenBLAS reads what lies before x.

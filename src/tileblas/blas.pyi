@@ -1530,6 +1530,324 @@ def zgemm(
     trans_b: int = ...,
     overwrite_c: int = ...,
 ) -> Any: ...
+def sgemmtr(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    lower: int = ...,
+    trans_a: int = ...,
+    trans_b: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def dgemmtr(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    lower: int = ...,
+    trans_a: int = ...,
+    trans_b: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def cgemmtr(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    lower: int = ...,
+    trans_a: int = ...,
+    trans_b: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def zgemmtr(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    lower: int = ...,
+    trans_a: int = ...,
+    trans_b: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def ssymm(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    side: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def dsymm(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    side: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def csymm(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    side: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def zsymm(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    side: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def chemm(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    side: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def zhemm(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    side: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def sskewsymm(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    side: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def dskewsymm(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    side: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def ssyrk(
+    alpha: Any,
+    a: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    trans: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def dsyrk(
+    alpha: Any,
+    a: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    trans: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def csyrk(
+    alpha: Any,
+    a: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    trans: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def zsyrk(
+    alpha: Any,
+    a: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    trans: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def cherk(
+    alpha: Any,
+    a: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    trans: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def zherk(
+    alpha: Any,
+    a: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    trans: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def ssyrkx(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    trans: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def dsyrkx(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    trans: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def csyrkx(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    trans: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def zsyrkx(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    trans: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def cherkx(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    trans: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def zherkx(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    trans: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def ssyr2k(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    trans: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def dsyr2k(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    trans: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def csyr2k(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    trans: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def zsyr2k(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    trans: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def cher2k(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    trans: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def zher2k(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    trans: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def sskewsyr2k(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    trans: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
+def dskewsyr2k(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = ...,
+    c: Any = ...,
+    trans: int = ...,
+    lower: int = ...,
+    overwrite_c: int = ...,
+) -> Any: ...
 def csscal(
     a: Any,
     x: Any,

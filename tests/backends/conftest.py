@@ -15,7 +15,7 @@ import pytest
 
 import tileblas as tb
 from tileblas.arrays import layouts
-from tileblas.backends import cpu_direct, cpu_elements, cuda, dispatch, repeated
+from tileblas.backends import cpu_direct, cpu_elements, cpu_products, cuda, dispatch, repeated
 from tileblas.runtime import launch as runtime
 from tileblas.tuning.table import table
 
@@ -27,10 +27,11 @@ sys.path.append(str(Path(__file__).parent))
 def way(request, monkeypatch):
     """The CPU, by SciPy's BLAS where it can be, or all by NumPy, in blocks that tests exceed."""
     if request.param == "NumPy":
-        for name in ("product", "update"):
+        for name in ("product", "update", "sided_product", "square_product"):
             monkeypatch.setattr(cpu_direct, name, lambda *arguments: False)
         for name, size in {"ROWS": 16, "COLUMNS": 24, "_LONG": 8, "_WALKED": 64}.items():
             monkeypatch.setattr(cpu_elements, name, size)
+        monkeypatch.setattr(cpu_products, "SQUARE", 8)
     with tb.backend("cpu"):
         yield
 

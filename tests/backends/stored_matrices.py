@@ -19,6 +19,7 @@ from tileblas.routines.registry import ROUTINES
 SPECS = {name: spec for name, spec in ROUTINES.items() if spec.level == 2 and name != "gemv"}
 PRODUCTS = [name for name, spec in SPECS.items() if "beta" in spec.scalars and name != "gemvt"]
 TRIANGULAR, SOLVES = ["trmv", "tbmv", "tpmv"], ["trsv", "tbsv", "tpsv"]
+LEVEL3 = [name for name, spec in ROUTINES.items() if spec.level == 3 and spec.structure]
 UPDATES = [name for name in SPECS if name not in (*PRODUCTS, *TRIANGULAR, *SOLVES, "gemvt")]
 WIDE = {
     "float16": "float64",
@@ -34,7 +35,7 @@ NAN = float("nan")
 
 def each(names):
     """(name, dtype) for all types of the routines that NumPy has."""
-    pairs = [(name, dtype) for name in names for dtype in SPECS[name].dtypes if dtype in WIDE]
+    pairs = [(name, dtype) for name in names for dtype in ROUTINES[name].dtypes if dtype in WIDE]
     return pytest.mark.parametrize(("name", "dtype"), pairs)
 
 
@@ -160,8 +161,8 @@ def unpacked(array, name, n, uplo="U"):
 
 def operands(name, dtype, rng, n=5, batches=None):
     """Random arrays for all arguments of a routine, in order; `batches` are axes before theirs."""
-    sizes = {"m": n, "n": n, "b": 3}
-    arguments = SPECS[name].arguments
+    sizes = {"m": n, "n": n, "k": n, "b": 3}
+    arguments = ROUTINES[name].arguments
     return [
         draw(rng, dtype, *batch, *shape_of(arg.axes, sizes))
         for arg, batch in zip(arguments, batches or [()] * len(arguments), strict=True)
@@ -171,7 +172,7 @@ def operands(name, dtype, rng, n=5, batches=None):
 def call(name, arrays, alpha=1, beta=0, **options):
     """The results of a routine as a tuple, by those scalars that it has."""
     scalars = {"alpha": alpha, "beta": beta}
-    given = {scalar: scalars[scalar] for scalar in SPECS[name].scalars}
+    given = {scalar: scalars[scalar] for scalar in ROUTINES[name].scalars}
     if name == "gbmv":
         options.setdefault("kl", 1)
     found = getattr(tb, name)(*arrays, **given, **options)

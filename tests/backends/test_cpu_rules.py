@@ -1,4 +1,4 @@
-"""Rules of level 2 on the CPU: NaN, empty operands, batches, lazy bits, and copies."""
+"""Rules of levels 2 and 3 on the CPU: NaN, empty operands, batches, lazy bits, and copies."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from stored_matrices import (
     LAYOUTS,
+    LEVEL3,
     NAN,
     PRODUCTS,
     SOLVES,
@@ -26,12 +27,13 @@ import tileblas as tb
 from tileblas.backends import blas_pointers
 from tileblas.backends.dispatch import describe, ingest_all
 from tileblas.core.operand import CONJ, NEG
+from tileblas.routines.registry import ROUTINES
 
 each_way = pytest.mark.usefixtures("way")
 
 
 def widest(name):
-    return SPECS[name].dtypes[-1]
+    return ROUTINES[name].dtypes[-1]
 
 
 # ---- values that are no numbers -----------------------------------------------------------------
@@ -109,13 +111,13 @@ OURS = {*SOLVES, "skewsymv", "skewsyr2", "gemvt"}
 def called(monkeypatch):
     """The names of the routines of BLAS that are called."""
     names = []
-    call_it = blas_pointers.level2
+    call_it = blas_pointers.by_name
 
     def record(name, *arguments):
         names.append(name)
         call_it(name, *arguments)
 
-    monkeypatch.setattr(blas_pointers, "level2", record)
+    monkeypatch.setattr(blas_pointers, "by_name", record)
     with tb.backend("cpu"):
         yield names
 
@@ -154,7 +156,7 @@ def test_no_blas_sees_what_another_would_leave_out(dtype, called):
 
 
 @each_way
-@each(SPECS)
+@each([*SPECS, *LEVEL3])
 def test_nothing_comes_of_nothing(name, dtype):
     arrays = operands(name, dtype, np.random.default_rng(1), n=0)
     assert all(result.size == 0 for result in call(name, arrays))
@@ -170,9 +172,9 @@ def test_a_band_without_columns_leaves_beta_y(trans):
 
 
 @each_way
-@pytest.mark.parametrize("name", SPECS)
+@pytest.mark.parametrize("name", [*SPECS, *LEVEL3])
 def test_batches_are_calls_of_their_own(name):
-    spec, rng = SPECS[name], np.random.default_rng(2)
+    spec, rng = ROUTINES[name], np.random.default_rng(2)
     inputs = itertools.cycle([(2, 1), (3,)])
     batches = [(2, 3) if arg.is_output else next(inputs) for arg in spec.arguments]
     arrays = operands(name, widest(name), rng, batches=batches)
@@ -188,10 +190,10 @@ def test_batches_are_calls_of_their_own(name):
 
 
 @each_way
-@pytest.mark.parametrize("name", SPECS)
+@pytest.mark.parametrize("name", [*SPECS, *LEVEL3])
 def test_lazy_bits_of_every_operand(name):
     """A lazily conjugated or negated operand counts as what it stands for, an output too."""
-    spec, dtype = SPECS[name], widest(name)
+    spec, dtype = ROUTINES[name], widest(name)
     rng = np.random.default_rng(3)
     arrays = operands(name, dtype, rng)
     bits = [0, NEG, CONJ, CONJ | NEG] if np.dtype(dtype).kind == "c" else [0, NEG]
@@ -200,7 +202,8 @@ def test_lazy_bits_of_every_operand(name):
         for arg in spec.arguments
     ]
     alpha = 0.5 if spec.real_scalars or np.dtype(dtype).kind != "c" else 0.5 - 2j
-    letters = {"trans": "C"} if "trans" in spec.option_names else {}
+    turns = [option for option in spec.options if option.name == "trans"]
+    letters = {o.name: (o.complex_letters or o.letters)[-1] for o in turns}
     wanted = call(name, [array.copy() for array in arrays], alpha, 0.25, **letters)
     kl = {"kl": 1} if name == "gbmv" else {}
     options = {option.name: option.default for option in spec.options} | letters | kl
@@ -231,7 +234,7 @@ def resolved(array, flag):
 
 
 @each_way
-@pytest.mark.parametrize("name", SPECS)
+@pytest.mark.parametrize("name", [*SPECS, *LEVEL3])
 def test_matrices_with_a_unit_stride_are_never_copied(name):
     arrays = operands(name, widest(name), np.random.default_rng(4))
     with tb.options(copies="forbid"):
@@ -239,7 +242,9 @@ def test_matrices_with_a_unit_stride_are_never_copied(name):
 
 
 @each_way
-@pytest.mark.parametrize("name", [name for name in SPECS if "nn" in SPECS[name].operands[0].axes])
+@pytest.mark.parametrize(
+    "name", [*(name for name in SPECS if "nn" in SPECS[name].operands[0].axes), *LEVEL3]
+)
 def test_a_copy_of_a_matrix_can_be_forbidden(name):
     a, *vectors = operands(name, widest(name), np.random.default_rng(5))
     before = vectors[-1].copy()

@@ -16,10 +16,9 @@ from tileblas.check.oracle import references
 from tileblas.check.stored import cells, matrix_of, order_of
 from tileblas.check.tolerance import judge
 from tileblas.core.canon import new_output
-from tileblas.core.check import math_axes
 from tileblas.core.dtypes import DTYPES, RESULTS, DType, numpy_dtype
 from tileblas.core.spec import Spec
-from tileblas.core.storage import shape_of
+from tileblas.core.storage import math_axes, shape_of
 from tileblas.routines.registry import ROUTINES
 from tileblas.runtime.driver import driver
 
@@ -30,7 +29,7 @@ ORDER, DIAGONALS = 301, 5
 #: The routines on triangles and bands that are called: of each kernel, storage and structure some.
 STRUCTURED = (
     *("symv", "hemv", "sbmv", "spmv", "gbmv", "trmv", "tpmv", "trsv", "tbsv"),
-    *("syr", "her2", "gemvt"),
+    *("syr", "her2", "gemvt", "symm", "herk"),
 )
 #: How many rotations a call makes where no sizes are named: the share of more than one program.
 ROTATIONS = 257
@@ -163,8 +162,9 @@ def shapes(
     form: Form, sizes: Mapping[str, int], batch: tuple[int, ...] = ()
 ) -> dict[str, tuple[int, ...]]:
     """The shapes of the operands that a call of this form is given."""
+    found = form.sizes(sizes)
     return {
-        arg.name: (*batch, *shape_of(math_axes(arg, {arg.trans: "N"}), form.sizes(sizes)))
+        arg.name: (*batch, *shape_of(math_axes(arg, {arg.trans: "N", arg.sided: "L"}), found))
         for arg in form.spec.arguments
         if not (form.new and arg.is_output)
     }

@@ -232,9 +232,12 @@ def rotmg(d1, d2, x1, y1, param, *, block=64):
 @quiet()
 def gemm_in_place(
     a, b, c, alpha=1.0, beta=None, *, conj_a=False, conj_b=False, negate=False, conj_scalars=False,
-    math="ieee", blocks=(32, 32, 16),
+    math="ieee", blocks=(32, 32, 16), a_kind="", c_kind="", lower=False, fresh=False,
 ):  # fmt: skip
-    """gemm_kernel, in place in c; beta = None is the variant that never reads c."""
+    """gemm_kernel, in place in c; beta = None is the variant that never reads c.
+
+    `lower` is the triangle of A that is stored, or that of C that is written.
+    """
     outer, inner = two(c.shape[:-2], 1)
     m, n = c.shape[-2:]
     block_m, block_n, block_k = blocks
@@ -247,6 +250,7 @@ def gemm_in_place(
         *batch_strides(a, 2), *batch_strides(b, 2), *batch_strides(c, 2),
         COMPLEX=c.dtype.kind == "c", CONJ_A=conj_a, CONJ_B=conj_b, NEGATE=negate,
         CONJ_SCALARS=conj_scalars, ALPHA_KIND=alpha_kind, BETA_KIND=beta_kind, MATH=math,
+        A_KIND=a_kind, A_LOWER=lower, C_KIND=c_kind, C_LOWER=lower, FRESH=fresh,
         BLOCK_M=block_m, BLOCK_N=block_n, BLOCK_K=block_k, GROUP_M=2,
     )  # fmt: skip
 

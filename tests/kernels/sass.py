@@ -131,7 +131,9 @@ def loads(ttgir):
     }
 
 
-def gemm_constants(dtype, blocks, *, a="k", b="n", beta="zero", math="ieee"):
+def gemm_constants(
+    dtype, blocks, *, a="k", b="n", beta="zero", math="ieee", a_kind="", c_kind="", lower=True
+):
     """Constants of gemm_kernel with A contiguous along axis a, B along axis b, C along n."""
     constants = {"a_" + a: 1, "b_" + b: 1, "c_n": 1, "alpha_im": 0, "beta_im": 0}
     if beta == "zero":
@@ -139,8 +141,9 @@ def gemm_constants(dtype, blocks, *, a="k", b="n", beta="zero", math="ieee"):
     flags = ("CONJ_A", "CONJ_B", "NEGATE", "CONJ_SCALARS")
     constants |= dict.fromkeys(flags, False)
     constants |= {"COMPLEX": dtype.startswith("complex"), "ALPHA_KIND": "real", "BETA_KIND": beta}
+    constants |= {"A_KIND": a_kind, "A_LOWER": lower, "C_KIND": c_kind, "C_LOWER": lower}
     block_m, block_n, block_k = blocks
-    return constants | {"MATH": math, "BLOCK_M": block_m, "BLOCK_N": block_n,
+    return constants | {"FRESH": False, "MATH": math, "BLOCK_M": block_m, "BLOCK_N": block_n,
                         "BLOCK_K": block_k, "GROUP_M": 8}  # fmt: skip
 
 

@@ -226,7 +226,6 @@ def test_zeros_are_sent_too(dtype, zero):
     assert (x[10:] != 0).all()
 
 
-
 @triton.jit
 def keep(words, count, STEP: tl.constexpr):
     """Words are not cleared."""

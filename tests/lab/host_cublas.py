@@ -35,8 +35,17 @@ MATRICES = {
     "spr2": ("SD", "uplo n alpha x incx y incy ap"),
     "hpr2": ("CZ", "uplo n alpha x incx y incy ap"),
 }
+#: Level 3 but for gemm in the same way.
+PRODUCTS = {
+    "symm": ("SDCZ", "side uplo m n alpha a lda b ldb beta c ldc"),
+    "hemm": ("CZ", "side uplo m n alpha a lda b ldb beta c ldc"),
+    "syrk": ("SDCZ", "uplo trans n k alpha a lda beta c ldc"),
+    "herk": ("CZ", "uplo trans n k alpha a lda beta c ldc"),
+    **dict.fromkeys(("syr2k", "syrkx"), ("SDCZ", "uplo trans n k alpha a lda b ldb beta c ldc")),
+    **dict.fromkeys(("her2k", "herkx"), ("CZ", "uplo trans n k alpha a lda b ldb beta c ldc")),
+}
 #: Enumerations of cublas_api.h.
-CODES = {"uplo": "LU", "trans": "NTC", "diag": "NU"}
+CODES = {"uplo": "LU", "trans": "NTC", "diag": "NU", "side": "LR"}
 
 
 class HostCublas:
@@ -54,6 +63,11 @@ class HostCublas:
         if routine in ROUTINES and ROUTINES[routine].level == 2 and routine != "gemv":
             types, arguments = MATRICES.get(routine, ("", ""))
             if letter not in types:
+                raise AttributeError(name)
+            return self._matrix(TYPES[letter], routine, arguments.split())
+        if routine in ROUTINES and ROUTINES[routine].level == 3 and routine != "gemm":
+            types, arguments = PRODUCTS.get(routine, ("", ""))
+            if letter not in types or name.endswith("_v2") == routine.endswith("rkx"):
                 raise AttributeError(name)
             return self._matrix(TYPES[letter], routine, arguments.split())
         if letter in TYPES and routine in ROUTINES:
@@ -90,7 +104,8 @@ class HostCublas:
     def _matrix(self, dtype, routine, names):
         def function(handle, *arguments):
             given = dict(zip(names, arguments, strict=True))
-            return Level2(dtype, routine, given).run()
+            call = Level2 if ROUTINES[routine].level == 2 else Level3
+            return call(dtype, routine, given).run()
 
         return function
 
@@ -281,6 +296,54 @@ class Level2:
         if kind == "hermitian":
             diagonal = there & (row == column)
             self.array[diagonal] = self.array[diagonal].real
+        return 0
+
+
+class Level3:
+    """One product of matrices, its arguments by name."""
+
+    def __init__(self, dtype, routine, given):
+        self.dtype, self.routine, self.given = dtype, routine, given
+        assert [pointed(self._type(x), given[x]) for x in ("alpha", "beta")] == [1, 0]
+
+    def _type(self, scalar):
+        real = scalar in ROUTINES[self.routine].real_scalars
+        return DTYPES[self.dtype].real if real else self.dtype
+
+    def _array(self, name, rows, columns):
+        assert self.given[f"ld{name}"] == rows
+        found = matrix(self.dtype, (rows, columns), self.given[name], rows)
+        return found if name == "c" else found.astype(wider(self.dtype))
+
+    def run(self):
+        return self._sided() if "side" in self.given else self._triangle()
+
+    def _sided(self):
+        m, n, left = self.given["m"], self.given["n"], self.given["side"] == 0
+        order = m if left else n
+        a, b, c = self._array("a", order, order), self._array("b", m, n), self._array("c", m, n)
+        triangle = np.tril(a, -1) if self.given["uplo"] == 0 else np.triu(a, 1)
+        hermitian = self.routine == "hemm"
+        diagonal = np.diag(np.diagonal(a).real if hermitian else np.diagonal(a))
+        a = triangle + diagonal + (triangle.conj().T if hermitian else triangle.T)
+        c[:] = a @ b if left else b @ a
+        return 0
+
+    def _triangle(self):
+        n, k, code = self.given["n"], self.given["k"], self.given["trans"]
+        shape = (n, k) if code == 0 else (k, n)
+        hermitian = self.routine.startswith("he")
+        assert code in ((0, 2) if hermitian else (0, 1) if "complex" in self.dtype else (0, 1, 2))
+        a = op(self._array("a", *shape), code)
+        b = op(self._array("b", *shape), code) if "b" in self.given else a
+        product = a @ (b.conj().T if hermitian else b.T)
+        if "2k" in self.routine:
+            product = product + b @ (a.conj().T if hermitian else a.T)
+        if hermitian:
+            product[np.arange(n), np.arange(n)] = np.diagonal(product).real
+        c, (i, j) = self._array("c", n, n), np.indices((n, n))
+        there = i >= j if self.given["uplo"] == 0 else i <= j
+        c[there] = product[there]
         return 0
 
 

@@ -63,7 +63,7 @@ def test_the_list_of_level_1_has_the_sizes_of_the_record():
         assert [case.dims for case in listed("level1", [name])] == sizes * 2
 
 
-@pytest.mark.parametrize("name", ["level2", "default"])
+@pytest.mark.parametrize("name", ["level2", "level3", "default"])
 def test_a_case_is_found_again_by_what_is_printed_of_it(name):
     for case in listed(name):
         routine, size, dtype, *form = str(case).split()
@@ -115,6 +115,47 @@ def test_the_list_of_level_2_has_all_of_it_at_the_sizes_of_the_record():
     assert Case("ger", (4096, 4096), "bfloat16", "", "col") in cases
     assert Case("trsv", (4096,), "float64", "UTN", "col") in cases
     assert set(listed("baseline", ["trsv", "her"])) <= set(cases)
+
+
+def test_the_list_of_level_3_has_all_of_it_by_columns():
+    cases = listed("level3")
+    assert {c.routine for c in cases} == {n for n, spec in ROUTINES.items() if spec.level == 3}
+    assert {c.layout for c in cases} == {"col"}
+    orders = [256, 512, 1024, 2048, 4096, 8192]
+    for name, letters in (("symm", "LL"), ("skewsymm", "LL"), ("syrk", "LN"), ("gemmtr", "LNN")):
+        found = [c for c in cases if (c.routine, c.trans) == (name, letters)]
+        assert [c.dims[0] for c in found if c.dtype == "float64"] == orders
+    for name, letters in (("hemm", "LL"), ("herk", "LN"), ("syrk", "LN")):
+        found = [c for c in cases if (c.routine, c.trans) == (name, letters)]
+        assert [c.dims[0] for c in found if c.dtype == "complex64"] == orders
+        assert [c.dims[0] for c in found if c.dtype == "complex128"] == orders[:-1]
+    forms = {
+        "hemm": {"LL", "LU", "RL", "RU"},
+        "syrk": {"LN", "UN", "LT", "UT"},
+        "herk": {"LN", "UN", "LC", "UC"},
+    }
+    for name, letters in forms.items():
+        found = [c for c in cases if (c.routine, c.dtype, c.dims[0]) == (name, "complex128", 2048)]
+        assert {c.trans for c in found} == letters
+    gemm = {(c.dims[0], c.dtype) for c in cases if c.routine == "gemm"}
+    assert {dims for dims, _ in gemm} == {1024, 2048, 4096}
+    assert len({dtype for _, dtype in gemm}) == 4
+
+
+def test_letters_that_complex_arrays_lack_are_in_no_list():
+    for name in LISTS:
+        for case in listed(name):
+            pairs = zip(lettered(case.routine), case.trans, strict=True)
+            if case.dtype.startswith("complex"):
+                assert all(x in (option.complex_letters or x) for option, x in pairs)
+
+
+def test_the_order_of_a_matrix_is_the_size_of_its_side():
+    found = listed("level3", ["symm"], "64x32x64", ["float32"], "LU")
+    assert found == [Case("symm", (64, 32, 64), "float32", "LU", "col")]
+    for size, letters in (("64x32x64", "RU"), ("64x32x32", "LU")):
+        with pytest.raises(ValueError, match="k is the order of A"):
+            listed("level3", ["symm"], size, ["float32"], letters)
 
 
 def test_the_list_for_acceptance_holds_what_is_promised():

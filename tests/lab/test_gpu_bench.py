@@ -16,8 +16,10 @@ pytestmark = pytest.mark.gpu
 DTYPES = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
 #: Of cuBLAS.
 LACK_COMPLEX = ("sbmv", "spmv", "spr", "spr2")
-#: Sizes of level 2 by their names.
-SIZES = {"n": (333,), "nb": (3333, 9), "mnb": (999, 1001, 6), "mn": (130, 70)}
+#: Sizes of level 2 by their names, and those of triangles that are products.
+SIZES = {"n": (333,), "nb": (3333, 9), "mnb": (999, 1001, 6), "mn": (130, 70), "nk": (333, 70)}
+#: Sizes of products by the side of the matrix that is symmetric.
+SIDED = {"L": (130, 70, 130), "R": (130, 70, 70)}
 CASES = [
     *(
         Case(name, (100_003,), dtype)
@@ -60,6 +62,21 @@ CASES = [
             ("ger", (130, 70), ""),
         )
         for dtype in ("float32", "float64")
+    ),
+    *(
+        Case(name, SIDED[letters[0]], dtype, letters, layout)
+        for name in ("symm", "hemm")
+        for letters in ("LL", "LU", "RL", "RU")
+        for dtype in ROUTINES[name].dtypes
+        for layout in ("col", "row")
+    ),
+    *(
+        Case(name, SIZES["nk"], dtype, uplo + trans, layout)
+        for name in ("syrk", "syrkx", "syr2k", "herk", "herkx", "her2k")
+        for uplo in "LU"
+        for trans in ("NC" if name.startswith("he") else "NT")
+        for dtype in ROUTINES[name].dtypes
+        for layout in ("col", "row")
     ),
     *(
         Case("gemm", (130, 70, 200), dtype, trans, layout)
@@ -105,6 +122,9 @@ def test_what_cublas_lacks_is_measured_alone(bench):
         *(Case(name, (333,), "float64", "L", "col") for name in ("skewsymv", "skewsyr2")),
         *(Case(name, (333,), "complex64", "L") for name in ("spmv", "spr", "spr2")),
         Case("sbmv", (333, 5), "complex128", "U", "col"),
+        *(Case("skewsymm", SIDED["L"], "float64", "LL", layout) for layout in ("col", "row")),
+        Case("skewsyr2k", SIZES["nk"], "float32", "UT", "col"),
+        Case("gemmtr", SIZES["nk"], "complex64", "LNC", "row"),
         Case("hemv", (333,), "complex64", "U", "row"),
         Case("gbmv", (333, 333, 7), "float32", "N", "row"),
     ]

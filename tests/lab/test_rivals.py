@@ -5,7 +5,9 @@ import itertools
 import numpy as np
 import pytest
 from host_cublas import MATRICES, TYPES
+from host_cublas import PRODUCTS as CUBLAS_PRODUCTS
 
+import tileblas
 from tileblas.core.dtypes import DTYPES
 from tileblas.lab import rivals
 from tileblas.lab.cases import Case, layouts, lettered
@@ -13,6 +15,13 @@ from tileblas.lab.places import HostPlace
 from tileblas.lab.problems import Problem
 from tileblas.lab.rival_calls import SCALARS
 from tileblas.routines.registry import ROUTINES
+
+
+def allowed(spec, letters):
+    """Whether complex arrays have these letters."""
+    pairs = zip(spec.options, letters, strict=True)
+    return all(letter in (option.complex_letters or letter) for option, letter in pairs)
+
 
 VECTORS = [
     Case(name, (1001,), dtype)
@@ -42,6 +51,17 @@ LEVEL_2 = [
     for layout in layouts(name)
     for letters in itertools.product(*(option.letters for option in lettered(name)))
     if dtype not in ("float32", "complex128") or set(letters) <= set("LTU")  # one form of each
+]
+#: Sizes of level 3 by the names of the sizes, of a matrix on the left; on the right it has n.
+LEVEL_3 = [
+    Case(name, sizes, dtype, "".join(letters), layout)
+    for name, spec in ROUTINES.items()
+    if spec.level == 3 and name != "gemm"
+    for dtype in spec.dtypes
+    for layout in ("col", "row")
+    for letters in itertools.product(*(option.letters for option in lettered(name)))
+    for sizes in [(9, 14) if spec.dims == "nk" else (9, 14, 9 if letters[0] == "L" else 14)]
+    if "complex" not in dtype or allowed(spec, letters)
 ]
 CASES = VECTORS + MATVECS + PRODUCTS
 HALVES = ("float16", "bfloat16")
@@ -103,6 +123,33 @@ def test_cublas_gets_the_arguments_of_matrices(cublas, case):
     assert (bound is None) == missing
     if bound is not None:
         assert problem.accuracy(bound).good
+
+
+@pytest.mark.parametrize("case", LEVEL_3, ids=str)
+def test_scipy_is_right_on_products_or_has_no_such_routine(case):
+    problem = Problem(case, HostPlace())
+    bound = rivals.Scipy().bind(case, problem.operands)
+    lacking = ("skewsymm", "skewsyr2k", "syrkx", "herkx", "gemmtr")
+    assert (bound is None) == (case.routine in lacking)
+    if bound is not None:
+        assert problem.accuracy(bound).good
+        assert np.shares_memory(bound.call(), problem.operands["c"])
+
+
+@pytest.mark.parametrize("case", LEVEL_3, ids=str)
+def test_cublas_gets_the_arguments_of_products(cublas, case):
+    problem = Problem(case, HostPlace())
+    bound = cublas.bind(case, problem.operands)
+    assert (bound is None) == (case.routine not in CUBLAS_PRODUCTS)
+    if bound is not None:
+        assert problem.accuracy(bound).good
+
+
+@pytest.mark.parametrize("case", LEVEL_3, ids=str)
+def test_products_of_our_own_are_judged_good(case):
+    problem = Problem(case, HostPlace())
+    with tileblas.backend("cpu"):
+        assert problem.accuracy(problem.bind()).good
 
 
 def test_a_ger_that_blas_lacks_says_what_stands_in_for_it(cublas):

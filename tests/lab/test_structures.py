@@ -13,6 +13,14 @@ from tileblas.routines.registry import ROUTINES
 
 #: Sizes by their names: bands narrower and wider than the matrix, of one diagonal, not square.
 SIZES = {"n": [(9,)], "nb": [(9, 4), (9, 1), (4, 9)], "mnb": [(9, 6, 4), (6, 9, 5), (7, 7, 1)]}
+#: Matrices beside others: on the left, and on the right.
+SIDED = [
+    Case(name, (6, 9, 6 if side == "L" else 9), ROUTINES[name].dtypes[-1], side + uplo, layout)
+    for name in ("symm", "hemm", "skewsymm")
+    for layout in layouts(name)
+    for side in "LR"
+    for uplo in "UL"
+]
 CASES = [
     Case(name, dims, spec.dtypes[-1], "".join(letters), layout)
     for name, spec in ROUTINES.items()
@@ -27,7 +35,7 @@ def in_order(case):
     return "F" if case.layout == "col" else "C"
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", CASES + SIDED, ids=str)
 def test_rows_of_a_matrix_are_made_of_what_is_stored(case):
     """A, mirrored and transposed, with the ones and zeros that are not stored."""
     matrix = Matrix.of(case)

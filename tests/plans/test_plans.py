@@ -32,6 +32,9 @@ from tileblas.tuning.table import table
         *((name, 50) for name in ("syr", "syr2")),
         *((name, 26) for name in ("her", "her2", "skewsyr2", "spr", "spr2")),
         *((name, 10) for name in ("hpr", "hpr2")),
+        *(("gemmtr", 400), ("symm", 130), ("hemm", 64), ("skewsymm", 68), ("syrk", 128)),
+        *(("herk", 60), ("syrkx", 128), ("herkx", 60), ("syr2k", 192), ("her2k", 84)),
+        ("skewsyr2k", 108),
     ],
 )
 def test_number_of_prebuilt_variants(family, most, record_property):

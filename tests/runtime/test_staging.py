@@ -89,6 +89,19 @@ def test_with_beta_0_the_output_is_not_sent(stage, api):
     assert sent == a.nbytes + b.nbytes
 
 
+@pytest.mark.parametrize("routine", ["syrk", "gemmtr", "syr2k"])
+def test_the_triangle_that_is_not_written_comes_back_as_it_was(stage, routine):
+    """With beta = 0 too, where no element of C is read."""
+    a, c = random(64, 8), random(64, 64)
+    old = c.copy()
+    arrays = {"syrk": (a,), "gemmtr": (a, a.T.copy()), "syr2k": (a, a.copy())}[routine]
+    stage(routine, *arrays, c)
+    upper = np.triu(np.ones(c.shape, bool))
+    np.testing.assert_array_equal(c[~upper], old[~upper])
+    product = (2 if routine == "syr2k" else 1) * a @ a.T
+    np.testing.assert_allclose(c[upper], product[upper], rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("zero", [0, 0.0, 0j])
 def test_with_alpha_0_only_the_output_is_sent(stage, api, zero):
     a, b, c = (random(40, 40, dtype="complex128") for _ in range(3))

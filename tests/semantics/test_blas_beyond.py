@@ -235,6 +235,8 @@ CALLS = {
     "sspr": ((3, 2.0, X, Z), PLACE | {"overwrite_ap": 1}),
     "sspr2": ((3, 2.0, X, Y, Z), PLACE | {"incy": -2, "lower": 1}),
     "sgemm": ((2.0, A, A), {"trans_b": 1}),
+    "ssymm": ((2.0, SQUARE, A), {"lower": 1, "beta": 0.5, "c": A}),
+    "ssyrk": ((2.0, A), {"trans": 1, "lower": 1}),
 }
 IN_PLACE = {
     **{name: [0] for name in ("sscal", "scopy", "saxpy", "srot", "strmv", "sspr")},

@@ -350,7 +350,9 @@ def test_names_of_routines_families_and_levels():
     assert runner.expanded(["dotc"]) == ["dotc"]
     assert runner.expanded(["dot", "dotu"]) == ["dot", "dotc", "dotu"]
     assert runner.expanded(["iamax"]) == ["iamax", "iamin"]
-    assert runner.expanded(["level3", "gemv"]) == ["gemm", "gemv"]
+    level3 = ["gemm", "gemmtr", "symm", "hemm", "skewsymm", "syrk", "herk"]
+    level3 += ["syrkx", "herkx", "syr2k", "her2k", "skewsyr2k"]
+    assert runner.expanded(["level3", "gemv"]) == [*level3, "gemv"]
     assert {"rotmg", "dsdot", "swap"} < set(runner.expanded(["level1"]))
     with pytest.raises(ValueError, match=r"'trsm'.*gemm.*level1"):
         runner.expanded(["trsm"])

@@ -218,7 +218,7 @@ def gemv(alpha: complex, a: tuple[View, int], x: Vector, beta: complex, y: Vecto
     )
 
 
-def level2(
+def by_name(
     name: str,
     dtype: DType,
     arguments: Sequence[str],
@@ -227,12 +227,12 @@ def level2(
 ) -> None:
     """Call a routine with values by the names of its Fortran arguments; `real` names real scalars.
 
-    "a", "ap", "x" and "y" are addresses, the lowest ones where an increment is negative.
+    Arrays are addresses, the lowest ones where an increment is negative.
     """
 
     def pointer(argument: str):
         value = values[argument]
-        if argument in ("a", "ap", "x", "y"):
+        if argument in ("a", "ap", "b", "c", "x", "y"):
             return _at(value)
         if argument in ("alpha", "beta"):
             return _scalar(DTYPES[dtype.real] if argument in real else dtype, value)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from tileblas.backends import blas_pointers as blas
 from tileblas.backends import cpu_buffers as buffers
 from tileblas.backends import cpu_matrices as matrices
+from tileblas.backends import cpu_products as products
 from tileblas.backends import cpu_rotations as rotations
 from tileblas.backends import cpu_updates as updates
 from tileblas.backends import cpu_vectors as vectors
@@ -90,7 +91,7 @@ def _nrm2(problem: Problem, addresses: Sequence[int]) -> None:
         for start, count in blas.chunks(n, buffers.needs_buffer(x))
     ]
     # hypot scales as nrm2 does, but of Inf and NaN it would return Inf.
-    norm = math.nan if any(map(_is_nan, pieces)) else math.hypot(*pieces)
+    norm = math.nan if any(map(buffers.is_nan, pieces)) else math.hypot(*pieces)
     out = problem.output
     buffers.store(out.dtype, numpy_view(addresses[1], out.dtype, (), ()), norm)
 
@@ -98,8 +99,8 @@ def _nrm2(problem: Problem, addresses: Sequence[int]) -> None:
 def _scal(problem: Problem, addresses: Sequence[int], alpha: complex) -> None:
     """x := alpha x."""
     x = problem.output
-    if _is_nan(alpha):
-        _fill(x, addresses[0], math.nan)
+    if buffers.is_nan(alpha):
+        buffers.fill(x, addresses[0], math.nan)
     else:
         buffers.refuse_vector_copies(problem)
         _scale(x, addresses[0], alpha)
@@ -130,11 +131,16 @@ def _gemv(problem: Problem, addresses: Sequence[int], alpha: complex, beta: comp
     part = replace(a, shape=tuple(min(size, blas.INT_MAX) for size in a.shape))
     if 0 in a.shape:  # where ?gemv does nothing
         if beta == 0:
-            _fill(y, addresses[2], 0)
+            buffers.fill(y, addresses[2], 0)
         else:
             _scal(problem, addresses[2:], beta)
-    elif _is_nan(alpha) or _is_nan(beta) or x.conj or blas.operation_on_vectors(part) is None:
-        _gemm(_as_matrices(problem), addresses, alpha, beta)
+    elif (
+        buffers.is_nan(alpha)
+        or buffers.is_nan(beta)
+        or x.conj
+        or blas.operation_on_vectors(part) is None
+    ):
+        products.gemm(_as_matrices(problem), addresses, alpha, beta)
     else:
         buffers.refuse_vector_copies(problem)
         if y.dtype.is_complex and not isinstance(beta, complex) and beta != 0:
@@ -167,40 +173,6 @@ def _as_matrices(problem: Problem) -> Problem:
     return replace(problem, dims=(m, 1, n), inputs=(a, x), output=y)
 
 
-def _gemm(problem: Problem, addresses: Sequence[int], alpha: complex, beta: complex) -> None:
-    """C := alpha A B + beta C: one BLAS call where the layouts allow it, else block by block."""
-    (a, b), c = problem.inputs, problem.output
-    if _is_nan(alpha) or _is_nan(beta):
-        _gemm_of_nan(problem, addresses, alpha, beta)
-    elif all(blas.is_blas_matrix(v) for v in (a, b)) and blas.is_blas_output(c):
-        if c.dtype.is_complex and not isinstance(beta, complex) and beta != 0:
-            buffers.scale_parts(c, addresses[2], beta)
-            beta = 1.0
-        pairs = list(zip((a, b, c), addresses, strict=True))
-        blas.gemm(problem.dims, alpha, pairs[0], pairs[1], beta, pairs[2])
-    else:
-        buffers.gemm(problem, addresses, alpha, beta)
-
-
-def _is_nan(value: complex) -> bool:
-    return value != value
-
-
-def _gemm_of_nan(problem: Problem, addresses: Sequence[int], alpha: complex, beta: complex) -> None:
-    """A NaN scalar makes every element NaN: OpenBLAS takes a complex (0, NaN) for 0."""
-    c = problem.output
-    if problem.dims[2] == 0 and not _is_nan(beta):
-        buffers.gemm(problem, addresses, 0.0, beta)
-        return
-    _fill(c, addresses[2], math.nan)
-
-
-def _fill(view: View, address: int, value: float) -> None:
-    """Every element, and both parts of a complex one, := value."""
-    number = complex(value, value) if view.dtype.is_complex else value
-    buffers.store(view.dtype, numpy_view(address, view.dtype, view.shape, view.strides), number)
-
-
 _MEMBER: dict[str, Callable[..., None]] = {
     "dot": _dot,
     "dotc": _dot,
@@ -229,7 +201,10 @@ _MEMBER: dict[str, Callable[..., None]] = {
     **dict.fromkeys(("syr", "spr", "her", "hpr"), updates.update),
     **dict.fromkeys(("syr2", "spr2", "her2", "hpr2", "skewsyr2"), updates.update),
     "gemvt": matrices.both,
-    "gemm": _gemm,
+    "gemm": products.gemm,
+    **dict.fromkeys(("symm", "hemm", "skewsymm"), products.sided),
+    **dict.fromkeys(("gemmtr", "syrk", "herk", "syrkx", "herkx"), products.triangle),
+    **dict.fromkeys(("syr2k", "her2k", "skewsyr2k"), products.triangle),
 }
 
 #: What is computed for the whole batch at once.

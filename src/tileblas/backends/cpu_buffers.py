@@ -61,6 +61,16 @@ def _bfloat16_bits(values: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(values), quiet, rounded).astype(np.uint16)
 
 
+def fill(view: View, address: int, value: float) -> None:
+    """Every element, and both parts of a complex one, := value."""
+    number = complex(value, value) if view.dtype.is_complex else value
+    store(view.dtype, numpy_view(address, view.dtype, view.shape, view.strides), number)
+
+
+def is_nan(value: complex) -> bool:
+    return value != value
+
+
 # ---- vectors ----------------------------------------------------------------------------------
 
 
@@ -116,7 +126,7 @@ def gemm(problem: Problem, addresses: Sequence[int], alpha: complex, beta: compl
 
     One block of C accumulates over all of k in the BLAS type before it is rounded and written.
     """
-    refuse_if_forbidden(problem.routine, _why(problem))
+    refuse_if_forbidden(problem.routine, why(problem.views))
     (a, b), c = problem.inputs, problem.output
     m, n, k = problem.dims
     whole = [
@@ -158,11 +168,12 @@ def scale_parts(view: View, address: int, factor: float) -> None:
     scale(numpy_view(address, real, (*view.shape, 2), strides), factor)
 
 
-def _why(problem: Problem) -> str:
-    """Why BLAS cannot take the matrices where they lie."""
-    if any(view.dtype in HALF for view in problem.views):
+def why(views: Sequence[View]) -> str:
+    """Why BLAS cannot take the matrices of a product where they lie."""
+    if any(view.dtype in HALF for view in views):
         return "half types on the CPU"
-    if any(view.conj and blas.operation(replace(view, conj=False)) for view in problem.inputs):
+    left = [view for view in views if not blas.operation(view)]
+    if any(view.conj and blas.operation(replace(view, conj=False)) for view in left):
         return "conjugation without transposition on the CPU"
     return "a matrix without a unit stride, or with overlapping rows, on the CPU"
 
@@ -182,11 +193,12 @@ def scale(tile: np.ndarray, factor: complex) -> None:
 def _accumulate(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
     """c := a b + c"""
     (m, k), n = a.shape, b.shape[1]
-    arrays = [_as_view(x) for x in (a, b, c)]
+    arrays = [as_view(x) for x in (a, b, c)]
     blas.gemm((m, n, k), 1.0, arrays[0], arrays[1], 1.0, arrays[2])
 
 
-def _as_view(array: np.ndarray) -> tuple[View, int]:
+def as_view(array: np.ndarray) -> tuple[View, int]:
+    """A C-ordered array as BLAS takes a matrix."""
     dtype = DTYPES[array.dtype.name]
     strides = tuple(
         0 if d <= 1 else s for d, s in zip(array.shape, c_strides(array.shape), strict=True)

@@ -1,9 +1,9 @@
-"""Level 2 by SciPy's BLAS, where it has the routine and takes the operands as they lie.
+"""Levels 2 and 3 by SciPy's BLAS, where it has the routine and takes the operands as they lie.
 
 Only products and updates: no BLAS need divide in solves, and complex ones of OpenBLAS do not. Some
-BLAS leave out what a 0 of a vector multiplies, be it NaN: a product with a triangle comes here if
-its vector has no 0, and an update if its numbers are finite. So must scalars be, since OpenBLAS may
-take a complex (0, NaN) for 0.
+BLAS leave out what a 0 multiplies, be it NaN: a product with a triangle comes here if its vector
+has no 0, and an update or a square if its numbers are finite. So must scalars be, since OpenBLAS
+may take a complex (0, NaN) for 0.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from tileblas.backends import blas_pointers as blas
 from tileblas.backends import cpu_buffers as buffers
-from tileblas.core.call import Problem, View
+from tileblas.core.call import Problem, Structure, View
 from tileblas.core.canon import transpose
 from tileblas.core.operand import numpy_view
 from tileblas.core.spec import BAND, DENSE
@@ -87,6 +87,110 @@ def update(problem: Problem, addresses: Sequence[int], alpha: complex) -> bool:
     return True
 
 
+def sided_product(
+    problem: Problem, addresses: Sequence[int], alpha: complex, beta: complex
+) -> bool:
+    """C := alpha A B + beta C or alpha B A + beta C by ?symm or ?hemm; False where BLAS does not.
+
+    By columns, as BLAS reads, all are transposed: A is on the other side.
+    """
+    known, c = problem.structure, problem.output
+    assert known is not None
+    on_left = problem.inputs[0].slot == known.slot
+    (a, at_a), (b, at_b) = list(zip(problem.inputs, addresses, strict=False))[
+        :: 1 if on_left else -1
+    ]
+    reading = _whole_reading(a, at_a, known.kind)
+    if reading is None or not (blas.is_blas_output(b) and blas.is_blas_output(c)):
+        return False
+    if not np.isfinite([alpha, beta]).all():
+        return False
+    if c.dtype.is_complex and beta not in (0, 1) and not isinstance(beta, complex):
+        buffers.scale_parts(c, addresses[2], beta)
+        beta = 1.0
+    values = {"side": "R" if on_left else "L", "m": c.shape[1], "n": c.shape[0]}
+    values |= {"b": at_b, "ldb": _ld(b), "c": addresses[2], "ldc": _ld(c)}
+    seen = known.transposed if reading.turned else known
+    _call_on_triangle(problem, reading, seen, values, alpha, beta)
+    return True
+
+
+def square_product(
+    problem: Problem, addresses: Sequence[int], alpha: complex, beta: complex
+) -> bool:
+    """C := alpha A A^T + beta C in a triangle, with A^H, or of two factors with both products, by
+    ?syrk, ?herk, ?syr2k or ?her2k; False where BLAS does not.
+
+    It has real factors of complex numbers for Hermitian results alone. By columns that is C^T, of
+    which a Hermitian C is the conjugate.
+    """
+    (a, b), c, known = problem.inputs, problem.output, problem.structure
+    if known is None or problem.routine not in ("syrk", "herk", "syr2k", "her2k"):
+        return False
+    is_hermitian = known.kind == "hermitian"
+    factors = [(a, addresses[0])]
+    if problem.routine in ("syr2k", "her2k"):
+        factors.append((replace(transpose(b), conj=b.conj ^ is_hermitian), addresses[1]))
+    readings = [_whole_reading(view, at, known.kind) for view, at in factors]
+    reading, other = readings[0], readings[-1]
+    if reading is None or other is None or reading.turned != other.turned:
+        return False
+    if not (blas.is_blas_output(c) and np.isfinite([alpha, beta]).all()):
+        return False
+    if c.dtype.is_complex and not (is_hermitian or beta in (0, 1) or isinstance(beta, complex)):
+        return False
+    if not all(_is_finite(_stored(view, at)) for view, at in factors):
+        return False
+    if is_hermitian:
+        alpha = alpha.conjugate()
+    turned = "C" if is_hermitian else "T"
+    values = {"trans": turned if reading.turned else "N", "n": a.shape[0], "k": a.shape[1]}
+    values |= {"b": other.address, "ldb": other.ld, "c": addresses[2], "ldc": _ld(c)}
+    _call_on_triangle(problem, reading, known.transposed, values, alpha, beta)
+    return True
+
+
+def _whole_reading(view: View, address: int, kind: str) -> Reading | None:
+    """How BLAS reads a matrix of a product by columns; None where it cannot.
+
+    The product has its transpose. What is symmetric is that itself, what is Hermitian may have to
+    be conjugated: BLAS has no letter for that.
+    """
+    found = blas.operation(replace(view, conj=False))
+    if kind == "skew" or found is None:
+        return None
+    turned = found[0] == "N"
+    flips = view.conj == turned if kind == "hermitian" else view.conj
+    return None if flips else Reading(address, found[1], turned)
+
+
+def _call_on_triangle(
+    problem: Problem,
+    reading: Reading,
+    known: Structure,
+    values: dict[str, Any],
+    alpha: complex,
+    beta: complex,
+) -> None:
+    """Call a routine of level 3 whose first matrix is read so, with `known` as the triangle."""
+    spec = ROUTINES[problem.routine]
+    values = {**values, "alpha": alpha, "beta": beta, "uplo": "L" if known.lower else "U"}
+    values |= {"a": reading.address, "lda": reading.ld}
+    blas.by_name(spec.name, problem.dtype, spec.fortran, values, spec.real_scalars)
+
+
+def _ld(view: View) -> int:
+    found = blas.operation(view)
+    assert found is not None
+    return found[1]
+
+
+def _is_finite(values: np.ndarray) -> bool:
+    """Whether no number is infinite or NaN, some rows at a time."""
+    step = buffers.BLOCK
+    return all(np.isfinite(values[i : i + step]).all() for i in range(0, len(values), step))
+
+
 def _stored(view: View, address: int) -> np.ndarray:
     return numpy_view(address, view.dtype, view.shape, view.strides)
 
@@ -143,4 +247,4 @@ def _call(
         values |= {"uplo": "L" if seen.lower else "U", "diag": "U" if seen.unit else "N"}
     for name, vector in zip("xy", vectors, strict=False):
         values |= {name: vector.base, f"inc{name}": vector.inc or 1}
-    blas.level2(routine, view.dtype, spec.fortran, values, spec.real_scalars)
+    blas.by_name(routine, view.dtype, spec.fortran, values, spec.real_scalars)

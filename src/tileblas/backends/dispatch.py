@@ -209,6 +209,7 @@ def _prepare(
     named = dict(zip(spec.option_names, options, strict=True))
     letters = check.check_options(spec, named, math)
     dtype = check.check_dtypes(spec, operands)
+    check.check_letters(spec, letters, dtype)
     device = check.check_devices(spec, operands)
     dims, batch = check.check_shapes(spec, operands, letters)
     check.check_lazy_bits(spec, operands)

@@ -37,7 +37,9 @@ def reckoning(spec: Spec, problem: Problem) -> Reckoning:
     posed = ROUTINES[problem.routine]  # a gemv of nothing where alpha = 0 drops the product
     members, dtype = prod(problem.batch), problem.dtype
     reads_output = spec.operands[spec.output].is_read and not problem.fresh
-    reads_output = reads_output and problem.scalar("beta")[0] != "zero"
+    reads_output = reads_output and (
+        problem.scalar("beta")[0] != "zero" or spec.writes_triangle  # the rest of it is kept
+    )
     read = {arg.name for arg in spec.operands if arg.is_read}
     if not reads_output:
         read.discard(spec.output_name)

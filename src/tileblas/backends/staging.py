@@ -112,7 +112,8 @@ class Staged:
         self._letters = {n: str(o).upper() for n, o in zip(names, options, strict=True)}
         self._values = [scalars[name].value for name in spec.scalars]
         alpha, beta = scalars.get("alpha"), scalars.get("beta")
-        self._reads_output = beta is None or beta.kind != "zero"
+        # What a triangle leaves alone comes back with it, so it has to be there.
+        self._reads_output = beta is None or beta.kind != "zero" or spec.writes_triangle
         # Beside a beta, alpha = 0 drops the product, and no input is read.
         self._reads_inputs = alpha is None or beta is None or alpha.kind != "zero"
         self._ordered = False  # sends wait for the memory's allocation

@@ -110,6 +110,12 @@ def _flawed(random, shape, dtype):
     return np.where(random.random(shape) < 1 / (2 + shape[-1]), flaws, values)
 
 
+def _pitted(random, shape, dtype):
+    """Mostly zeros, with NaN and Inf among them: a product that skips zeros does not see those."""
+    flaws = random.choice([np.nan, np.inf, -np.inf], shape)
+    return np.where(random.random(shape) < 0.1, flaws, _sparse(random, shape, dtype))
+
+
 def _shifted(random, shape, dtype):
     """Random numbers in (1/2, 3/2): the diagonals of netlib's programs."""
     return random.uniform(0.5, 1.5, shape)
@@ -180,6 +186,7 @@ FILLS: dict[str, Callable[..., np.ndarray]] = {
     "positive": _positive,
     "sparse": _sparse,
     "flawed": _flawed,
+    "pitted": _pitted,
     "shifted": _shifted,
     "dominant": _dominant,
     "powers": _powers,

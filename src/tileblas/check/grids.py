@@ -8,8 +8,8 @@
 - "full"       netlib's grid, and every kind at large sizes too
 
 The parameters are listed in `parameters`, the calls made of them in `level1_grids` and so on; those
-of routines on matrices with a structure, and of updates, in `matvec_grids`, `triangular_grids` and
-`rank_grids`.
+of routines on matrices with a structure, and of updates, in `matvec_grids`, `triangular_grids`,
+`rank_grids` and `product_grids`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tileblas.check import (
     level2_grids,
     level3_grids,
     matvec_grids,
+    product_grids,
     rank_grids,
     rotation_grids,
     triangular_grids,
@@ -67,6 +68,11 @@ _CASES: dict[str, Callable[[str, str], Iterator[Case]]] = {
     "rotmg": rotation_grids.rotmg,
     **{spec.name: _of_matrices(spec) for spec in ROUTINES.values() if spec.level == 2},
     "gemv": level2_grids.gemv,
+    **{
+        spec.name: partial(product_grids.products, spec.name)
+        for spec in ROUTINES.values()
+        if spec.level == 3
+    },
     "gemm": level3_grids.gemm,
 }
 

@@ -119,7 +119,7 @@ def triangle_update(routine: str, compute: str, x, y=None, alpha=1.0, **given) -
         old = _full(spec, given, x=x).values
     out = evaluate_sum(products, old, 1.0, compute)
     real_diagonal = conj and (old is None or alpha != 0)
-    return _stored(spec, out, given, is_new=old is None, real_diagonal=real_diagonal)
+    return in_cells(spec, out, given, is_new=old is None, real_diagonal=real_diagonal)
 
 
 def _outer(alpha, x, y, conj: bool) -> Product:
@@ -127,10 +127,13 @@ def _outer(alpha, x, y, conj: bool) -> Product:
     return alpha, widen(x)[..., :, None], y[..., None, :]
 
 
-def _stored(
+def in_cells(
     spec: Spec, out: Reference, given: dict[str, Any], is_new: bool, real_diagonal: bool
 ) -> Reference:
-    """The reference of a matrix in the cells of the array that stores one triangle of it."""
+    """The reference of a matrix in the cells of the array that stores one triangle of it.
+
+    `given` holds the options, and the old array by its name.
+    """
     arg = matrix_of(spec)
     assert arg is not None
     size = out.value.shape[-2:]

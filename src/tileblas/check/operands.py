@@ -9,6 +9,7 @@ from tileblas.check.data import filled
 from tileblas.check.guards import Region
 from tileblas.check.stored import Cells, cells, dense, matrix_of, order_of
 from tileblas.core.dtypes import DTYPES, numpy_dtype
+from tileblas.core.storage import math_axes
 from tileblas.routines.registry import ROUTINES
 
 _IMAGE = "image"  # the fill of a right-hand side whose solution is whole numbers
@@ -47,11 +48,11 @@ def region(case: Case, plan: Plan) -> Region | None:
     """Which elements of an operand a call refers to, None if to all of them.
 
     Of a matrix, those in the band or the triangle that is stored; not the imaginary part of a
-    Hermitian diagonal, which an update sets to 0. One with alpha = 0 does nothing at all.
+    Hermitian diagonal, which an update sets to 0. One that adds nothing writes nothing at all.
     """
     spec, parts = ROUTINES[case.routine], 2 if DTYPES[plan.dtype].is_complex else 1
     arg = spec.operand(plan.name)
-    is_idle = spec.updates and arg.is_output and dict(case.scalars)["alpha"] == 0
+    is_idle = arg.is_output and _adds_nothing(case)
     read = written = (np.array(True),) * parts
     if arg is matrix_of(spec):
         where = _cells(case, plan)
@@ -61,6 +62,21 @@ def region(case: Case, plan: Plan) -> Region | None:
     elif not is_idle:
         return None
     return Region(read, (np.array(False),) * parts if is_idle else written)
+
+
+def _adds_nothing(case: Case) -> bool:
+    """Whether an update, or a product in a triangle, leaves its matrix as it is: alpha or k is 0,
+    and beta 1 where there is one."""
+    spec, scalars = ROUTINES[case.routine], dict(case.scalars)
+    if spec.updates:
+        return scalars["alpha"] == 0
+    matrix = matrix_of(spec)
+    if spec.level < 3 or matrix is None or not matrix.is_output:
+        return False
+    a = next(plan for plan in case.plans if plan.name == "a")
+    axes = math_axes(spec.operand("a"), dict(case.options))
+    k = dict(zip(axes, a.shape[-2:], strict=True))["k"]
+    return scalars["beta"] == 1 and (scalars["alpha"] == 0 or k == 0)
 
 
 def _cells(case: Case, plan: Plan) -> Cells:

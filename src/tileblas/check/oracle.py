@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tileblas.check import level1_oracles as level1
-from tileblas.check import level2_oracles
+from tileblas.check import level2_oracles, level3_oracles
 from tileblas.check.evaluation import (
     Expected,
     Reference,
@@ -98,6 +98,7 @@ _ORACLES: dict[str, Callable[..., Expected | References]] = {
     "gemv": gemv,
     **level2_oracles.ORACLES,
     "gemm": gemm,
+    **level3_oracles.ORACLES,
 }
 
 _COMPLEX = {"float32": "complex64", "float64": "complex128"}

@@ -164,6 +164,37 @@ OBLONG_WIDTHS = ((1, 1), (0, 2), (7, 3), (33, 0), (17, 40), (0, 0))
 STEPS = (1, 2, -1, -3, 7)
 STEPS_OF_TWO = ((1, 1), (2, 1), (1, -1), (-3, 2), (7, -3), (0, 1))
 
+#: m and n of a product with a square matrix on one side: its order is m or n.
+SIDED = (
+    *((m, n) for m, n, _ in EDGES),
+    *((m, n) for m, n, _ in TILES),
+    (257, 1),
+    (1, 257),
+    (2, 300),
+    (300, 5),
+    (1, 1000),
+)
+LARGE_SIDED = ((257, 255), (1000, 17), (17, 1000), (130, 513), (513, 130), (3, 2049), (2049, 3))
+#: n and k of a product in one triangle of order n.
+ORDERS_AND_DEPTHS = (
+    *((m, k) for m, _, k in EDGES),
+    *((m, k) for m, _, k in TILES),
+    (257, 1),
+    (2, 1000),
+    (3, 4097),
+    (300, 5),
+    (1, 257),
+)
+LARGE_ORDERS_AND_DEPTHS = (
+    (257, 257),
+    (129, 1025),
+    (1000, 17),
+    (513, 130),
+    (2049, 3),
+    (3, 1_000_003),
+    (1, 65537),
+)
+
 BATCHES = (
     ((3,), (3,), (3,)),
     ((3,), (), (3,)),

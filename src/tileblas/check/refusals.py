@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileblas.check import level1_refusals, level2_refusals
+from tileblas.check import level1_refusals, level2_refusals, level3_refusals
 from tileblas.check.wrong_calls import At, Refusal
 
 
@@ -134,4 +134,9 @@ _ROWS: tuple[Refusal, ...] = (
     _gemm("unknown-math", _A, _B, _C, "math", None, keywords={"math": "fast"}, words=("ieee",)),
 )
 
-REFUSALS: tuple[Refusal, ...] = (*level1_refusals.ROWS, *level2_refusals.ROWS, *_ROWS)
+REFUSALS: tuple[Refusal, ...] = (
+    *level1_refusals.ROWS,
+    *level2_refusals.ROWS,
+    *_ROWS,
+    *level3_refusals.ROWS,
+)

@@ -31,7 +31,7 @@ def matrix_of(spec: Spec) -> Arg | None:
     """The operand that is a matrix of which not all cells are referred to, if there is one."""
     if spec.structure in ("", "both"):
         return None
-    return next(arg for arg in spec.operands if arg.name in ("a", "ap"))
+    return spec.operand(spec.structured)
 
 
 def order_of(spec: Spec, shapes: Mapping[str, tuple[int, ...]], options: Mapping[str, Any]):
@@ -52,7 +52,7 @@ def order_of(spec: Spec, shapes: Mapping[str, tuple[int, ...]], options: Mapping
 def cells(
     spec: Spec, shape: tuple[int, ...], size: tuple[int, int], options: Mapping[str, Any]
 ) -> Cells:
-    """The cells of the array of A, by its last axes; `size` is that of A."""
+    """The cells of the array of a matrix, by its last axes; `size` is that of the matrix."""
     arg = matrix_of(spec)
     assert arg is not None
     shape = shape[len(shape) - arg.ndim :]
@@ -109,6 +109,8 @@ def dense(
     spec: Spec, stored: np.ndarray, size: tuple[int, int], options: Mapping[str, Any]
 ) -> Dense:
     """op(A) made of the array that stores it, mirrored where only a triangle is stored."""
+    arg = matrix_of(spec)
+    assert arg is not None
     row, column, used = cells(spec, stored.shape, size, options)
     row, column = row[used], column[used]
     batch = stored.shape[: stored.ndim - used.ndim]
@@ -122,7 +124,7 @@ def dense(
     if options.get("diag") == "U":
         along = np.arange(size[0])
         values[..., along, along], there[along, along] = 1, True
-    trans = options.get("trans", "N")
+    trans = options.get(arg.trans, "N") if arg.trans else "N"
     return Dense(transposed(values, trans), transposed(there, trans))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tileblas.core.dtypes import DType
@@ -55,13 +55,15 @@ class Structure:
     `kind` is that of Spec.structure. Of a symmetric, Hermitian or skew matrix these are the stored
     triangle, with its diagonal unless it is skew; of a triangular one they are those of op(A), the
     diagonal among them. `unit`: the diagonal holds ones, and is not read. Of gemvt the kind says
-    what A is multiplied as beside A itself, its "transpose" or its "adjoint".
+    what A is multiplied as beside A itself, its "transpose" or its "adjoint". `slot` names the
+    matrix; one that is written is "general" where its triangle is all that it is told by.
     """
 
     kind: str
     below: int
     above: int
     unit: bool = False
+    slot: str = ""
 
     @property
     def lower(self) -> bool:
@@ -70,7 +72,7 @@ class Structure:
 
     @property
     def transposed(self) -> Structure:
-        return Structure(self.kind, self.above, self.below, self.unit)
+        return replace(self, below=self.above, above=self.below)
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,11 @@ class Problem:
     @property
     def is_complex(self) -> bool:
         return self.dtype.is_complex
+
+    @property
+    def writes_triangle(self) -> bool:
+        """Whether the output is a matrix of which one triangle is written."""
+        return self.structure is not None and self.structure.slot == self.output.slot
 
     def scalar(self, name: str) -> tuple[str, str]:
         """Kind and device dtype of alpha or beta; a routine without such a scalar has "none"."""

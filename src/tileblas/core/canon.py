@@ -39,17 +39,24 @@ def canonical(
         if arg.name in named:  # some routines have outputs for real operands only
             views.append(_view(spec, arg, named[arg.name], batch, sizes, options))
             negate ^= arg.name in spec.signs and bool(named[arg.name].flags & NEG)
+    inputs = tuple(view for view in views if view.slot != spec.output_name)
+    if options.get("side") == "R":
+        inputs = inputs[::-1]
+    if spec.partner:
+        last = inputs[-1]
+        turns = spec.partner == "adjoint" and last.dtype.is_complex
+        inputs = (inputs[0], replace(transpose(last), conj=last.conj ^ turns))
     problem = Problem(
         routine=spec.name,
         dims=dims,
         batch=batch,
-        inputs=tuple(view for view in views if view.slot != spec.output_name),
+        inputs=inputs,
         output=next(view for view in views if view.slot == spec.output_name),
         scalars=tuple((name, scalars[name].kind, scalars[name].dtype) for name in spec.scalars),
         negate=negate,
         math=math,
         structure=structure(spec, sizes, options),
-        fresh=spec.output_name in made and spec.updates,
+        fresh=spec.output_name in made and (spec.updates or spec.writes_triangle),
     )
     return turn_to_rows(merge_batch(fold_output_conj(problem)))
 
@@ -127,7 +134,7 @@ def turn_to_rows(problem: Problem) -> Problem:
 
     That is where its unit stride is, or where C is one row with a stride: a column of rows then.
     So does an update of C by vectors, whose order is reversed too. The transpose of a Hermitian
-    update is that by the conjugates.
+    update by vectors is that by the conjugates; matrices say that by themselves.
     """
     strides, shape = problem.output.strides, problem.output.shape
     if len(strides) != 2:
@@ -137,9 +144,13 @@ def turn_to_rows(problem: Problem) -> Problem:
         return problem
     known = problem.structure
     flips = known is not None and known.kind == "hermitian" and problem.is_complex
+    flips = flips and len(problem.inputs[0].shape) == 1
+    dims = problem.dims
+    if dims[:2] == shape:
+        dims = (*dims[1::-1], *dims[2:])
     return replace(
         problem,
-        dims=(*problem.dims[1::-1], *problem.dims[2:]),
+        dims=dims,
         inputs=tuple(replace(transpose(v), conj=v.conj ^ flips) for v in reversed(problem.inputs)),
         output=transpose(problem.output),
         structure=known and known.transposed,

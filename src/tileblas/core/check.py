@@ -10,8 +10,8 @@ from tileblas.core.call import Scalar
 from tileblas.core.dtypes import DTYPES, HALF, DType
 from tileblas.core.operand import CONJ, NEG, READONLY, Operand
 from tileblas.core.overlap import overlaps_itself, share_elements
-from tileblas.core.spec import BAND, PACKED, Arg, Spec
-from tileblas.core.storage import packed_length
+from tileblas.core.spec import PACKED, Arg, Spec
+from tileblas.core.storage import math_axes, packed_length
 from tileblas.errors import BlasError
 
 MATH_NAMES = ("ieee",)  # the arithmetics of FP32 that exist; None means the default
@@ -41,6 +41,15 @@ def check_option(spec: Spec, name: str, value: Any) -> Any:
         allowed = ", ".join(repr(x) for x in option.letters)
         fail(spec, name, f"is {value!r}; it must be one of {allowed}")
     return letter
+
+
+def check_letters(spec: Spec, options: Mapping[str, Any], dtype: DType) -> None:
+    """The letters are those that the routine knows for this type: syrk has no "C" for complex."""
+    for option in spec.options:
+        value, letters = options[option.name], option.complex_letters
+        if dtype.is_complex and letters and value not in letters:
+            allowed = ", ".join(map(repr, letters))
+            fail(spec, option.name, f"is {value!r}; for {dtype} it must be one of {allowed}")
 
 
 def check_size(spec: Spec, name: str, value: Any) -> int:
@@ -159,6 +168,8 @@ def check_shapes(
         if spec.nonempty and 0 in shape[len(shape) - arg.ndim :]:
             fail(spec, arg.name, f"has shape {shape}; {spec.nonempty}")
     found = {axis: size for axis, (size, _, _) in sizes.items()}
+    if any(arg.sided for arg in spec.operands):  # the inner dimension is the order of that matrix
+        found["k"] = found["m" if options["side"] == "L" else "n"]
     check_storage(spec, found, options)
     return tuple(found[axis] for axis in spec.dims), batch
 
@@ -209,15 +220,6 @@ def broadcast(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...] 
             return BatchMismatch(p, q)
         joined.append(q if p == 1 else p)
     return tuple(joined)
-
-
-def math_axes(arg: Arg, options: Mapping[str, Any]) -> str:
-    """The operand's axes as stored: those of op(A), m and n, change roles where trans is T or C."""
-    if not arg.trans or options[arg.trans] == "N":
-        return arg.axes
-    if arg.storage == BAND:  # its columns are those of A, its rows are diagonals
-        return "bm" if "kl" in options else arg.axes  # a triangle has as many rows as columns
-    return arg.axes[::-1]
 
 
 def check_output(

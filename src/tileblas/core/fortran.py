@@ -6,9 +6,9 @@ import operator
 from collections.abc import Mapping
 from typing import Any
 
-from tileblas.core.check import check_option, fail, math_axes
+from tileblas.core.check import check_option, fail
 from tileblas.core.spec import BAND, PACKED, Arg, Spec
-from tileblas.core.storage import packed_length
+from tileblas.core.storage import math_axes, packed_length
 from tileblas.errors import BlasError
 
 #: The numbers of diagonals beside the main one, of which a band has one or two.

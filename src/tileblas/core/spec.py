@@ -9,6 +9,7 @@ from typing import Any
 from tileblas.core.dtypes import DTYPES, RESULTS, DType
 
 TRANS = "NTC"  # letters of a transpose option: none, transpose, conjugate transpose
+SIDE = "LR"  # where a matrix stands: left or right of the other one
 UPLO = "UL"  # which triangle is stored: the upper one, the lower one
 DIAG = "NU"  # what is on the diagonal of a triangle: what is stored, or ones
 
@@ -28,7 +29,8 @@ class Arg:
     of complex ones (a norm), or one by name. `of_real`: there is one for real operands only.
     `storage`: how a matrix is stored that is not dense. BAND has the diagonals as its rows, the
     uppermost first, each element in the column that it has in the matrix; PACKED has the columns of
-    a triangle one after the other.
+    a triangle one after the other. `sided`: the option that says on which side of the other matrix
+    a square one stands: its order, k, is m for "L" and n for "R".
     """
 
     name: str
@@ -39,6 +41,7 @@ class Arg:
     type: str = ""
     of_real: bool = False
     storage: str = DENSE
+    sided: str = ""
 
     @property
     def ndim(self) -> int:
@@ -67,13 +70,15 @@ class Arg:
 class Option:
     """One keyword that takes a BLAS letter, or, where it has no letters, a size.
 
-    A `required` size has no default; None stands for one that follows from the arrays.
+    A `required` size has no default; None stands for one that follows from the arrays. Complex
+    arrays may have fewer letters: `complex_letters`, where these are not all.
     """
 
     name: str
     letters: str = ""
     default: str | None = None
     required: bool = False
+    complex_letters: str = ""
 
     @property
     def is_size(self) -> bool:
@@ -98,6 +103,9 @@ class Spec:
     "symmetric", "hermitian", "skew" (its transpose is its negative), "band", or "both" where
     a general one is multiplied as it is and transposed. `signs`: the operands
     whose lazy minus signs a result carries, all but one that is its own old value if none is named.
+    `structured`: the operand that `structure` describes, if not the first one called "a" or "ap".
+    `partner`: what the first input is multiplied by, the "transpose" or the "adjoint" of the last
+    one, which may be the same (syrk, herk).
     `output` is the last of the outputs, whose shape and order in memory decide a plan; a call
     returns those of `returns`, all if none is named.
     """
@@ -127,6 +135,8 @@ class Spec:
     dtypes: tuple[str, ...] = tuple(DTYPES)
     family: str = ""
     structure: str = ""
+    structured: str = ""
+    partner: str = ""
     signs: tuple[str, ...] = ()
     returns: tuple[str, ...] = ()
     # Derived: what the caller passes, and which of the operands are outputs.
@@ -152,6 +162,8 @@ class Spec:
         # Where there is one operand (scal), old value and new one carry the same sign.
         object.__setattr__(self, "signs", self.signs or (every if len(every) > 1 else ()))
         object.__setattr__(self, "family", self.family or self.name)
+        matrix = next((name for name in every if name in ("a", "ap")), "")
+        object.__setattr__(self, "structured", self.structure and (self.structured or matrix))
 
     def __repr__(self) -> str:
         return f"Spec({self.name})"
@@ -169,6 +181,11 @@ class Spec:
         """Whether a result that is made has an old value, of zeros: there is no beta to say 0."""
         output = self.operands[self.output]
         return output.role == "inout" and output.optional and "beta" not in self.scalars
+
+    @property
+    def writes_triangle(self) -> bool:
+        """Whether a given output keeps the elements of one triangle (syr, syrk)."""
+        return bool(self.structured) and self.structured == self.output_name
 
     def passed_as(self, scalar: str) -> str:
         """The argument of a caller that holds a scalar."""

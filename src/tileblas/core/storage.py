@@ -69,6 +69,12 @@ def structure(spec: Spec, sizes: Mapping[str, int], options: Mapping[str, Any]) 
     if spec.structure == "both":
         kind = "adjoint" if options["trans"] == "C" else "transpose"
         return Structure(kind, max(sizes["m"] - 1, 0), max(sizes["n"] - 1, 0))
+    arg = spec.operand(spec.structured)
+    if spec.level == 3:
+        order = sizes[math_axes(arg, options)[0]]
+        inner, reach = -1 if spec.structure == "skew" else 0, max(order - 1, 0)
+        below, above = (inner, reach) if options["uplo"] == "U" else (reach, inner)
+        return Structure(spec.structure, below, above, slot=arg.name)
     turned = options.get("trans", "N") != "N"
     rows, columns = sizes.get("m", sizes["n"]), sizes["n"]
     if turned:  # of A as stored
@@ -80,8 +86,19 @@ def structure(spec: Spec, sizes: Mapping[str, int], options: Mapping[str, Any]) 
         inner = -1 if spec.structure == "skew" else 0
         below, above = (inner, reach) if options["uplo"] == "U" else (reach, inner)
     below, above = min(below, max(rows - 1, 0)), min(above, max(columns - 1, 0))
-    found = Structure(spec.structure, below, above, options.get("diag") == "U")
+    found = Structure(spec.structure, below, above, options.get("diag") == "U", arg.name)
     return found.transposed if turned else found
+
+
+def math_axes(arg: Arg, options: Mapping[str, Any]) -> str:
+    """The operand's axes as stored: those of op(A), m and n, change roles where trans is T or C."""
+    if arg.sided:
+        return "mm" if options[arg.sided] == "L" else "nn"
+    if not arg.trans or options[arg.trans] == "N":
+        return arg.axes
+    if arg.storage == BAND:  # its columns are those of A, its rows are diagonals
+        return "bm" if "kl" in options else arg.axes  # a triangle has as many rows as columns
+    return arg.axes[::-1]
 
 
 def packed_length(n: int) -> int:

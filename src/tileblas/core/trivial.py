@@ -46,15 +46,16 @@ def without_product(problem: Problem) -> Problem:
     # Nothing is read, so the layout of nothing may be the most convenient one.
     a, other = problem.inputs
     m, *n = problem.output.shape
+    triangle = problem.writes_triangle
     return replace(
         problem,
-        routine="gemm" if n else "gemv",
-        dims=(m, *n, 0),
+        routine=problem.routine if triangle else "gemm" if n else "gemv",
+        dims=(m, 0) if triangle else (m, *n, 0),
         inputs=(
             replace(a, shape=(m, 0), strides=(16, 1), conj=False, start=0, curve=()),
             replace(other, shape=(0, *n), strides=_rows_of(tuple(n)), conj=False),
         ),
-        structure=None,
+        structure=problem.structure if triangle else None,
     )
 
 

@@ -156,8 +156,6 @@ def _gemvt(
     """y := alpha A x + beta y and z := alpha op(A) w + beta z, both as gemv makes them; op(A) is
     transposed, or with trans = 2 conjugate transposed."""
     letter, a = routine.option("trans", trans), routine.matrix(a)
-    if letter == "N":
-        routine.fail("trans", f"is {trans}; it is 1 (transposed) or 2 (conjugate transposed)")
     m, n = a.shape
     reads = {"x": routine.read(x, offx, incx), "w": routine.read(w, offw, incw)}
     outputs = {

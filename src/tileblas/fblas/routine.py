@@ -13,7 +13,7 @@ import numpy as np
 from tileblas import api
 from tileblas.arrays.ingest import ingest, is_array
 from tileblas.core.dtypes import DType
-from tileblas.core.spec import DIAG, TRANS, UPLO, Spec
+from tileblas.core.spec import DIAG, SIDE, TRANS, UPLO, Spec
 from tileblas.core.storage import packed_length
 from tileblas.errors import BlasError
 from tileblas.fblas.vectors import (
@@ -29,10 +29,11 @@ from tileblas.fblas.vectors import (
 from tileblas.routines.documentation import docstring
 
 #: Letters that SciPy has a number for, counted from 0, and what to say where there is no such.
-_TRANSPOSES = TRANS, "0, 1 (transposed) or 2 (conjugate transposed)"
+_TRANSPOSES = TRANS, ("0", "1 (transposed)", "2 (conjugate transposed)")
 _OPTIONS = {
-    "lower": (UPLO, "0 (the upper triangle) or 1 (the lower one)"),
-    "diag": (DIAG, "0 or 1 (a diagonal of ones)"),
+    "lower": (UPLO, ("0 (the upper triangle)", "1 (the lower one)")),
+    "side": (SIDE, ("0 (A on the left)", "1 (on the right)")),
+    "diag": (DIAG, ("0", "1 (a diagonal of ones)")),
 }
 
 
@@ -101,11 +102,21 @@ class Routine:
 
     def option(self, argument: str, value: Any) -> str:
         """The letter of SciPy's number for an option, with its default for None, and its casts."""
-        letters, meaning = _OPTIONS.get(argument, _TRANSPOSES)
+        letters, meanings = _OPTIONS.get(argument, _TRANSPOSES)
+        taken = self._letters_of(argument) or letters
         number = 0 if value is None else int(value)
-        if not 0 <= number < len(letters):
-            self.fail(argument, f"is {value}; it is {meaning}")
+        if not 0 <= number < len(letters) or letters[number] not in taken:
+            pairs = zip(letters, meanings, strict=True)
+            *others, last = (meaning for letter, meaning in pairs if letter in taken)
+            self.fail(argument, f"is {value}; it is {', '.join(others)} or {last}")
         return letters[number]
+
+    def _letters_of(self, argument: str) -> str:
+        """The letters that an option of that name has for the routine's type, if there is one."""
+        option = next((o for o in self._spec.options if o.name == argument), None)
+        if option is None:
+            return ""
+        return (self._type.is_complex and option.complex_letters) or option.letters
 
     def size(self, argument: str, value: Any) -> int:
         """A size or a number of diagonals."""

@@ -13,7 +13,7 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.ampere import async_copy
 
-from tileblas.kernels import gemm, tile
+from tileblas.kernels import gemm, structured, tile
 
 # A block is what the warps along one axis of the tile load together: 16 rows of A, or 16 columns
 # of B, for each of them, by 8 of k. A and B alike are panels (line, k) of blocks; a line is a row
@@ -25,13 +25,15 @@ def dgemm_kernel(
     a, b, c, alpha, alpha_im, beta, beta_im, m, n, k, a_m, a_k, b_k, b_n, c_m, c_n,
     inner, a_b0, a_b1, b_b0, b_b1, c_b0, c_b1,
     NEGATE: gl.constexpr, ALPHA_KIND: gl.constexpr, BETA_KIND: gl.constexpr,
+    C_KIND: gl.constexpr, C_LOWER: gl.constexpr,
     BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr, BLOCK_K: gl.constexpr, GROUP_M: gl.constexpr,
     STAGES: gl.constexpr, WARPS_M: gl.constexpr,
 ):  # fmt: skip
     """C := (+-) alpha A B + beta C, for each batch member, one tile of C a program.
 
     One of a_m and a_k is the constant 1, and one of b_k and b_n. With alpha = 0 or k = 0 the
-    product is dropped and A and B are not read; with beta = 0, C is not read.
+    product is dropped and A and B are not read; with beta = 0, C is not read. If C has a C_KIND,
+    one triangle of it is written, the C_LOWER or the upper one.
     """
     batch, row, col = gemm.locate_tile(m, n, BLOCK_M, BLOCK_N, GROUP_M)
     a = tile.batch_base(a, batch, inner, a_b0, a_b1, False) + row * a_m
@@ -48,15 +50,21 @@ def dgemm_kernel(
 
     # A mask narrows copies and costs registers, so tiles that lie inside C run without one.
     inside = (row + BLOCK_M <= m) & (col + BLOCK_N <= n)
+    if C_KIND != "":
+        part = structured.part_of_triangle(row, col, C_LOWER, BLOCK_M, BLOCK_N)
+        if part == 0:
+            return
+        inside &= part == 2
+    beyond = (row - col).to(gl.int32)  # how far the tile's corner lies below the diagonal
     if inside:
         update_tile(
-            a, b, c, alpha, beta, m - row, n - col, k, a_m, a_k, b_k, b_n, c_m, c_n,
-            BETA_KIND, BLOCK_M, BLOCK_N, BLOCK_K, STAGES, WARPS_M, MASKED=False,
+            a, b, c, alpha, beta, m - row, n - col, beyond, k, a_m, a_k, b_k, b_n, c_m, c_n,
+            BETA_KIND, C_KIND, C_LOWER, BLOCK_M, BLOCK_N, BLOCK_K, STAGES, WARPS_M, MASKED=False,
         )  # fmt: skip
     else:
         update_tile(
-            a, b, c, alpha, beta, m - row, n - col, k, a_m, a_k, b_k, b_n, c_m, c_n,
-            BETA_KIND, BLOCK_M, BLOCK_N, BLOCK_K, STAGES, WARPS_M, MASKED=True,
+            a, b, c, alpha, beta, m - row, n - col, beyond, k, a_m, a_k, b_k, b_n, c_m, c_n,
+            BETA_KIND, C_KIND, C_LOWER, BLOCK_M, BLOCK_N, BLOCK_K, STAGES, WARPS_M, MASKED=True,
         )  # fmt: skip
 
 
@@ -65,6 +73,8 @@ def load_scalar(value, KIND: gl.constexpr):
     """alpha or beta: passed by value, or read behind a device pointer."""
     if KIND == "zero":
         return gl.to_tensor(0.0).to(gl.float64)
+    elif KIND == "one":
+        return gl.to_tensor(1.0).to(gl.float64)
     elif KIND == "real":
         return value
     else:
@@ -74,7 +84,8 @@ def load_scalar(value, KIND: gl.constexpr):
 
 @gluon.jit
 def update_tile(
-    a, b, c, alpha, beta, m, n, k, a_m, a_k, b_k, b_n, c_m, c_n, BETA_KIND: gl.constexpr,
+    a, b, c, alpha, beta, m, n, beyond, k, a_m, a_k, b_k, b_n, c_m, c_n,
+    BETA_KIND: gl.constexpr, C_KIND: gl.constexpr, C_LOWER: gl.constexpr,
     BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr, BLOCK_K: gl.constexpr,
     STAGES: gl.constexpr, WARPS_M: gl.constexpr, MASKED: gl.constexpr,
 ):  # fmt: skip
@@ -95,8 +106,8 @@ def update_tile(
         for j in gl.static_range(COLS):
             block = join_columns(acc[2 * (i * COLS + j)], acc[2 * (i * COLS + j) + 1])
             update_block(
-                c, alpha, block, beta, i * 16 * WARPS_M, j * 16 * WARPS_N, m, n, k, c_m, c_n,
-                BETA_KIND, MASKED,
+                c, alpha, block, beta, i * 16 * WARPS_M, j * 16 * WARPS_N, m, n, beyond, k,
+                c_m, c_n, BETA_KIND, C_KIND, C_LOWER, MASKED,
             )  # fmt: skip
 
 
@@ -116,8 +127,8 @@ def join_columns(left, right):
 
 @gluon.jit
 def update_block(
-    c, alpha, product, beta, row: gl.constexpr, col: gl.constexpr, m, n, k, c_m, c_n,
-    BETA_KIND: gl.constexpr, MASKED: gl.constexpr,
+    c, alpha, product, beta, row: gl.constexpr, col: gl.constexpr, m, n, beyond, k, c_m, c_n,
+    BETA_KIND: gl.constexpr, C_KIND: gl.constexpr, C_LOWER: gl.constexpr, MASKED: gl.constexpr,
 ):  # fmt: skip
     """C := alpha product + beta C on the block at (row, col); k = 0 drops the product."""
     LAYOUT: gl.constexpr = product.type.layout
@@ -125,16 +136,24 @@ def update_block(
     cols = col + gl.arange(0, product.shape[1], gl.SliceLayout(0, LAYOUT))[None, :]
     c += rows.to(gl.int64) * c_m + cols.to(gl.int64) * c_n
     result = alpha * product
+    mask = None
+    if MASKED:
+        mask = (rows < m) & (cols < n)
+        if C_KIND != "":
+            below = rows + beyond - cols
+            if C_KIND == "skew":
+                mask &= below != 0
+            mask &= below >= 0 if C_LOWER else below <= 0
     if BETA_KIND == "zero":
         result = gl.where(k == 0, 0.0, result)  # alpha times an empty sum may be NaN
     else:
         old_mask = rows < gl.where(beta == 0, 0, m)
         if MASKED:
-            old_mask &= cols < n
+            old_mask &= mask
         old = beta * gl.load(c, mask=old_mask, other=0.0)
         result = gl.where(k == 0, old, old + result)
     if MASKED:
-        gl.store(c, result, mask=(rows < m) & (cols < n))
+        gl.store(c, result, mask=mask)
     else:
         gl.store(c, result)
 

@@ -165,6 +165,8 @@ def load_scalar(value, value_im, COMPUTE: tl.constexpr, KIND: tl.constexpr):
     # float to float32 at an assignment.
     if KIND == "zero":
         return to_scalar(0, COMPUTE), to_scalar(0, COMPUTE)
+    elif KIND == "one":
+        return to_scalar(1, COMPUTE), to_scalar(0, COMPUTE)
     elif KIND == "real":
         return to_scalar(value, COMPUTE), to_scalar(0, COMPUTE)
     elif KIND == "complex":

@@ -20,7 +20,8 @@ class Case:
     """One problem: a routine, its sizes in the Spec's order, and how its operands lie.
 
     `trans` has a letter for each option that takes one, in the Spec's order: the transposes of a
-    gemm, "NT", the triangle of a symv, "L", triangle, transpose and diagonal of a trmv, "LNN".
+    gemm, "NT", the triangle of a symv, "L", triangle, transpose and diagonal of a trmv, "LNN", side
+    and triangle of a symm, "LU".
     `layout` is "col" or "row", or "" without a matrix of two axes: that of a packed one is given.
     The sizes of a gemv are those of op(A). Of the b diagonals of a gbmv (b - 1) // 2 are below the
     main one.
@@ -171,6 +172,16 @@ def fits(form: str, routine: str) -> bool:
     return 0 < len(form) == len(options) and all(
         letter in option.letters for letter, option in zip(form, options, strict=True)
     )
+
+
+def check_order(case: Case) -> None:
+    """ValueError where the order of a matrix beside another is not the size of that side."""
+    sided = next((arg.sided for arg in ROUTINES[case.routine].operands if arg.sided), "")
+    if sided:
+        wanted = "m" if case.options[sided] == "L" else "n"
+        if case.sizes["k"] != case.sizes[wanted]:
+            text = f"size {case.size!r} of {case.routine} {case.trans}"
+            raise ValueError(f"{text}: k is the order of A, which is {wanted} here")
 
 
 def parse_layouts(text: str) -> tuple[str, ...]:

@@ -150,7 +150,8 @@ def bench(
     ] = None,
     dtypes: Annotated[str | None, typer.Option(help="names or BLAS letters, with commas")] = None,
     trans: Annotated[
-        str | None, typer.Option(help="letters: of gemm NN,TN; of gemv N,T,C; symv U,L; trmv LNN")
+        str | None,
+        typer.Option(help="letters: of gemm NN,TN; gemv N,T,C; symv U,L; trmv LNN; symm LU"),
     ] = None,
     layout: Annotated[str | None, typer.Option(help="of matrices: col,row")] = None,
     backend: Annotated[str, typer.Option(help="auto, cuda or cpu")] = "auto",

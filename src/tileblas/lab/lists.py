@@ -10,6 +10,7 @@ from tileblas.lab.cases import (
     Case,
     Dims,
     Rows,
+    check_order,
     fits,
     matvecs,
     parse_forms,
@@ -85,6 +86,21 @@ _BY_LETTERS = {
 }
 
 
+#: Routines of level 3 by the letters that their options take.
+_BY_LETTERS_3 = {
+    ("LL",): ("symm", "hemm", "skewsymm"),
+    ("LN",): ("syrk", "herk", "syrkx", "herkx", "syr2k", "her2k", "skewsyr2k"),
+    ("LNN",): ("gemmtr",),
+}
+#: Their other sides, triangles and transposes; a Hermitian product has "C" where others have "T".
+_OTHER_LETTERS_3: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("LL",): ("LU", "RL", "RU"),
+    ("LN",): ("UN", "LT", "UT"),
+    ("LNN",): ("UNN", "LTN", "UTN", "LNT", "UNT"),
+}
+_ORDERS_3 = (256, 512, 1024, 2048, 4096, 8192)
+
+
 def _two_types(routine: str) -> tuple[str, ...]:
     """The two types of numbers, real ones where the routine takes them."""
     return _REAL if set(_REAL) <= set(ROUTINES[routine].dtypes) else _COMPLEX
@@ -95,6 +111,23 @@ def _bands(routine: str, sizes: tuple[Dims, ...], dtypes: tuple[str, ...], form:
     full = len(ROUTINES[routine].dims) == 3
     dims = tuple((n, n, b) if full else (n, b) for n, b in sizes)
     return Rows(routine, dims, dtypes, (form,), ("col",))
+
+
+def _products(routine: str, form: str) -> tuple[Rows, ...]:
+    """Products of square matrices by columns at all orders; the largest takes complex128 long."""
+    return tuple(
+        row
+        for dtype in ROUTINES[routine].dtypes
+        for orders in [_ORDERS_3[:-1] if dtype == "complex128" else _ORDERS_3]
+        for row in square(routine, *orders, dtypes=(dtype,), forms=(form,))
+    )
+
+
+def _other_letters(routine: str, forms: tuple[str, ...]) -> tuple[str, ...]:
+    """The other letters of a routine, of which `forms` are measured at all orders."""
+    hermitian = ROUTINES[routine].partner == "adjoint"
+    others = _OTHER_LETTERS_3[forms]
+    return tuple(form.replace("T", "C") for form in others) if hermitian else others
 
 
 LISTS: dict[str, tuple[Rows, ...]] = {
@@ -123,6 +156,12 @@ LISTS: dict[str, tuple[Rows, ...]] = {
         _bands("tbmv", _SHORT_BANDS, _REAL, "LNN"),
         _bands("tbsv", _SHORT_BANDS, _REAL, "LNN"),
         Rows("gemm", _ORDERS, _REAL, ("NN",), ("col",)),
+        *(
+            row
+            for forms, names in _BY_LETTERS_3.items()
+            for name in names
+            for row in square(name, 1024, 4096, dtypes=_two_types(name), forms=forms)
+        ),
     ),
     "demo": (
         Rows("dot", powers(24, 24), _REAL),
@@ -206,6 +245,19 @@ LISTS: dict[str, tuple[Rows, ...]] = {
         _bands("tbmv", _BANDS, _REAL + _COMPLEX, "LNN"),
         _bands("tbsv", _SHORT_BANDS, _REAL + _COMPLEX, "LNN"),
     ),
+    # Products of matrices: all types, the other sides, triangles and transposes at one order.
+    "level3": (
+        *square("gemm", 1024, 2048, 4096, dtypes=_REAL + _COMPLEX, forms=_PRODUCTS),
+        *(
+            row
+            for forms, names in _BY_LETTERS_3.items()
+            for name in names
+            for row in (
+                *_products(name, *forms),
+                *square(name, 2048, forms=_other_letters(name, forms)),
+            )
+        ),
+    ),
 }
 
 
@@ -241,4 +293,6 @@ def listed(
         if layouts and row.layouts != ("",):
             new["layouts"] = parse_layouts(layouts)
         found += replace(row, **new).cases()
+    for case in found:
+        check_order(case)
     return list(dict.fromkeys(found))

@@ -18,7 +18,7 @@ from tileblas.check.oracle import reference, references
 from tileblas.check.tolerance import judge
 from tileblas.core.dtypes import DTYPES, DType
 from tileblas.core.spec import Arg
-from tileblas.lab import samples
+from tileblas.lab import product_samples, samples
 from tileblas.lab.cases import Case
 from tileblas.lab.places import Place
 from tileblas.lab.rival_calls import SCALARS, Bound, scalars
@@ -181,6 +181,8 @@ class Problem:
         if self.spec.structure == "triangular":
             solves = self.spec.name.endswith("sv")
             return samples.solution(self) if solves else samples.product_in_place(self)
+        if self.spec.level == 3 and self.spec.structured == self.spec.output_name:
+            return product_samples.product(self)  # which reads the other triangle
         if self._sample is None:
             self._sample = self._sampled_product()
         return self._sample
@@ -198,8 +200,10 @@ class Problem:
     def _sampled_product(self) -> Sampled:
         if self.spec.name == "gemv":
             return self._sampled_matvec()
-        if self.spec.level == 3:
+        if self.spec.name == "gemm":
             return self._sampled_matrix()
+        if self.spec.level == 3:
+            return product_samples.product(self)
         several = len(self.spec.outputs) > 1
         return samples.both_products(self) if several else samples.product(self)
 

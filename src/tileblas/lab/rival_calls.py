@@ -13,6 +13,7 @@ import numpy as np
 
 from tileblas.core.dtypes import DTYPES
 from tileblas.core.spec import BAND, Spec
+from tileblas.core.storage import math_axes, shape_of
 from tileblas.lab.cases import Case
 from tileblas.lab.timing import Call
 from tileblas.routines.registry import ROUTINES
@@ -122,7 +123,9 @@ class ColumnCall:
 
 
 def column_call(case: Case) -> ColumnCall | None:
-    """A call of level 2 by columns, None where no letters of BLAS say it."""
+    """A call of level 2 or 3 by columns, None where no letters of BLAS say it."""
+    if ROUTINES[case.routine].level == 3:
+        return _product_call(case)
     spec, sizes = ROUTINES[case.routine], case.sizes
     letters = {name: value for name, value in case.options.items() if isinstance(value, str)}
     arrays = {name: name for name in spec.argument_names}
@@ -141,6 +144,33 @@ def column_call(case: Case) -> ColumnCall | None:
         kl = case.options.get("kl", 0)
         found |= {"lda": sizes["b"], "k": sizes["b"] - 1, "kl": kl, "ku": sizes["b"] - 1 - kl}
     return ColumnCall(letters, found, arrays)
+
+
+def _product_call(case: Case) -> ColumnCall:
+    """A product of matrices by columns: stored by rows it is the transposed one of the same memory.
+
+    C^T := A B^T for C := B A, where A^T is what the memory of A holds; a C with a structure is its
+    own transpose, or, if Hermitian, the conjugate of that: op changes from "N" to its other letter.
+    """
+    spec, sizes, letters = ROUTINES[case.routine], case.sizes, dict(case.options)
+    m, n = sizes.get("m", sizes["n"]), sizes["n"]
+    if case.layout == "row":
+        m, n = n, m
+        other = "C" if spec.partner == "adjoint" else "T"
+        swapped = {"L": "R", "R": "L"}, {"U": "L", "L": "U"}, {"N": other}
+        for name, letter in zip(("side", "uplo", "trans"), swapped, strict=True):
+            if name in letters:
+                letters[name] = letter.get(letters[name], "N")
+    by_columns = replace(case, layout="col", trans="".join(letters.values()))
+    by_columns = replace(by_columns, dims=tuple({**sizes, "m": m, "n": n}[d] for d in spec.dims))
+    sizes = by_columns.sizes
+    leading = {
+        f"ld{arg.name}": shape_of(math_axes(arg, letters), sizes)[0] for arg in spec.arguments
+    }
+    arrays = {name: name for name in spec.argument_names}
+    if case.layout == "row" and spec.partner and "b" in arrays:  # (A B^T)^T = B A^T
+        arrays |= {"a": "b", "b": "a"}
+    return ColumnCall(letters, {**sizes, **leading}, arrays)
 
 
 def _turned(case: Case, letters: Mapping[str, str]) -> dict[str, str] | None:

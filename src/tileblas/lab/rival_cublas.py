@@ -44,6 +44,7 @@ _CUDA_TYPE = {
 _SINGLE = _CUDA_TYPE["float32"]  # in which half types are computed
 _COMPUTE_32F, _GEMM_DEFAULT = 68, -1
 _LETTERS = {"uplo": {"L": 0, "U": 1}, "trans": TRANS, "diag": {"N": 0, "U": 1}}
+_LETTERS |= {"side": {"L": 0, "R": 1}, "trans_a": TRANS, "trans_b": TRANS}
 _HOST_POINTERS, _DEVICE_POINTERS = 0, 1
 _DEFAULT_MATH = 0  # FP32 products stay FP32: TF32 must be asked for
 _C_TYPE = {"float32": ctypes.c_float, "float64": ctypes.c_double}
@@ -115,7 +116,7 @@ class Cublas:
             "gemvt": self._gemvt,
             "gemm": self._gemm,
         }
-        others = self._matrix if ROUTINES[case.routine].level == 2 else None
+        others = self._matrix if ROUTINES[case.routine].level > 1 else None
         binder = binders.get(case.routine, others)
         return binder(case, operands) if binder else None
 
@@ -231,7 +232,7 @@ class Cublas:
         return two_matvecs(self._gemv, case, operands)
 
     def _matrix(self, case: Case, operands: Mapping[str, Any]) -> Bound | None:
-        """A routine on one matrix and vectors: cuBLAS takes its arguments in Fortran's order."""
+        """A routine on matrices: cuBLAS takes its arguments in Fortran's order."""
         spec, call = ROUTINES[case.routine], column_call(case)
         if call is None or not hasattr(self._library, _entry(case)):
             return self._by_product(case, operands) if spec.family == "ger" else None
@@ -267,7 +268,8 @@ class Cublas:
 def _entry(case: Case) -> str:
     """The name of a routine of cuBLAS."""
     name = typed(case)
-    return f"cublas{name[0].upper()}{name[1:]}_v2"
+    version = "" if name.endswith("rkx") else "_v2"  # of which there was no first one
+    return f"cublas{name[0].upper()}{name[1:]}{version}"
 
 
 def _is_half(case: Case) -> bool:

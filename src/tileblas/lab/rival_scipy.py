@@ -42,7 +42,7 @@ class Scipy:
         self.version = scipy.__version__
 
     def bind(self, case: Case, operands: Mapping[str, Any]) -> Bound | None:
-        others = _matrix if ROUTINES[case.routine].level == 2 else None
+        others = _matrix if ROUTINES[case.routine].level > 1 else None
         binder = _BINDERS.get(case.routine, others)
         return binder(case, operands) if binder and DTYPES[case.dtype].letter in "sdcz" else None
 
@@ -106,11 +106,12 @@ _LETTERS = {
     "uplo": ("lower", {"U": 0, "L": 1}),
     "trans": ("trans", TRANS),
     "diag": ("diag", {"N": 0, "U": 1}),
+    "side": ("side", {"L": 0, "R": 1}),
 }
 
 
 def _matrix(case: Case, operands: Mapping[str, Any]) -> Bound | None:
-    """A routine on one matrix and vectors, its arguments by name."""
+    """A routine on matrices, its arguments by name."""
     from scipy.linalg import blas
 
     spec, call = ROUTINES[case.routine], column_call(case)

@@ -1,4 +1,4 @@
-"""The matrix of a case of level 2: where its elements lie, what rows of it hold, how it is made."""
+"""The matrix of a case that is not stored in full: where elements lie, what rows of it hold."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tileblas.check.evaluation import widen
-from tileblas.core.check import math_axes
 from tileblas.core.spec import BAND, PACKED, Arg
-from tileblas.core.storage import shape_of
+from tileblas.core.storage import math_axes, shape_of
 from tileblas.lab.cases import Case
 from tileblas.lab.places import host_normal
 from tileblas.routines.registry import ROUTINES
@@ -41,12 +40,14 @@ class Matrix:
 
     @classmethod
     def of(cls, case: Case) -> Matrix:
-        """The one matrix of a case."""
+        """The matrix of a case that has a structure, or of level 2 the one that there is."""
         spec, sizes, options = ROUTINES[case.routine], case.sizes, case.options
         letter = "N" if spec.structure == "both" else options.get("trans", "N")
         rows, columns = sizes.get("m", sizes["n"]), sizes["n"]
         if letter != "N":  # sizes are those of op(A)
             rows, columns = columns, rows
+        if spec.level == 3:  # letters are those of the other matrices
+            letter, (rows, columns) = "N", stored_shape(matrix_arg(case), case)
         if "uplo" in options:
             reach = sizes.get("b", columns) - 1
             below, above = (0, reach) if options["uplo"] == "U" else (reach, 0)
@@ -119,8 +120,11 @@ class Matrix:
 
 
 def matrix_arg(case: Case) -> Arg:
-    """The operand of a case of level 2 that is a matrix."""
-    return next(arg for arg in ROUTINES[case.routine].operands if arg.ndim == 2 or arg.storage)
+    """The operand of a case that has a structure, or the first one that is a matrix."""
+    spec = ROUTINES[case.routine]
+    if spec.structured:
+        return spec.operand(spec.structured)
+    return next(arg for arg in spec.operands if arg.ndim == 2 or arg.storage)
 
 
 def stored_shape(arg: Arg, case: Case) -> tuple[int, ...]:

@@ -107,6 +107,9 @@ class Binder:
         """
         problem, slot = self.problem, name
         kind, dtype = problem.scalar(name)
+        if kind == "unit":  # 1 whatever the caller's is: what a first launch has left is added to
+            self.constants += [(name, 0), (f"{name}_im", 0)]
+            return "one"
         drops, name = name in drops_at, parameter or name
         if kind == "zero" and drops:
             self.constants += [(name, 0), (f"{name}_im", 0)]

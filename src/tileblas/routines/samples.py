@@ -13,11 +13,10 @@ from itertools import product
 
 from tileblas.core.call import Problem, Scalar
 from tileblas.core.canon import canonical, results
-from tileblas.core.check import math_axes
 from tileblas.core.dtypes import DTYPES, DType
 from tileblas.core.operand import Operand, c_strides
-from tileblas.core.spec import Spec
-from tileblas.core.storage import shape_of
+from tileblas.core.spec import Option, Spec
+from tileblas.core.storage import math_axes, shape_of
 from tileblas.routines.binder import WIDEST
 from tileblas.routines.launch import Launch
 from tileblas.tuning.table import Table
@@ -39,7 +38,8 @@ _SIZES: dict[tuple[int, str], tuple[tuple[int, ...], ...]] = {
         *((_LONG, n) for n in (8, 32)),
         (100_000, 300),
     ),
-    (3, "mnk"): ((64, 64, 64), (512, 512, 512), (4096, 4096, 4096)),
+    (3, "mnk"): tuple((n, n, n) for n in (64, 512, 1024, 4096)),
+    (3, "nk"): tuple((n, n) for n in (64, 512, 2048, 4096)),
 }
 #: (elements that rows are longer than they need be, alignment of addresses)
 _PLACES = {
@@ -64,7 +64,7 @@ def problems(spec: Spec, dtypes: tuple[str, ...] | None = None) -> Iterator[tupl
     """(problem, alignment) over dtypes, options, scalars, sizes and alignments."""
     for name in (name for name in spec.dtypes if name in (dtypes or spec.dtypes)):
         dtype = DTYPES[name]
-        letters = [_letters(option.letters, dtype) or (None,) for option in spec.options]
+        letters = [_letters(option, dtype) or (None,) for option in spec.options]
         kinds = [_SCALARS.get(scalar, _REAL_SCALAR) for scalar in spec.scalars]
         for chosen, scalars, dims, batch, (pad, alignment) in product(
             product(*letters),
@@ -80,9 +80,11 @@ def problems(spec: Spec, dtypes: tuple[str, ...] | None = None) -> Iterator[tupl
             yield _problem(spec, dtype, options, values, dims, batch, pad), alignment
 
 
-def _letters(letters: str, dtype: DType) -> str:
+def _letters(option: Option, dtype: DType) -> str:
     """Real types have no conjugate transpose of their own."""
-    return letters if dtype.is_complex else letters.replace("C", "")
+    if dtype.is_complex:
+        return option.complex_letters or option.letters
+    return option.letters.replace("C", "")
 
 
 def _problem(

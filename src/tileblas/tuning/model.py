@@ -17,14 +17,26 @@ def ceil_div(a: int, b: int) -> int:
     return -(-a // b)
 
 
-def gemm_time(config: Config, m: int, n: int, k: int, batch: int, multiprocessors: int) -> float:
+def tile_count(config: Config, m: int, n: int, triangle: bool) -> int:
+    """Tiles of an m x n matrix, or those that have elements in one triangle of it."""
+    down, across = ceil_div(m, config["BLOCK_M"]), ceil_div(n, config["BLOCK_N"])
+    if not triangle:
+        return down * across
+    return sum(
+        min(ceil_div((i + 1) * config["BLOCK_M"], config["BLOCK_N"]), across) for i in range(down)
+    )
+
+
+def gemm_time(
+    config: Config, m: int, n: int, k: int, batch: int, multiprocessors: int, triangle: bool = False
+) -> float:
     """Relative time of C (m x n) += A B with depth k: waves of tiles, each at the measured rate.
 
     A tile on the edge costs as much as a full one. The fill of the pipeline counts as num_stages
     more steps of depth. In the last wave a multiprocessor that holds fewer programs than
     `per_processor` is not fully used: it still takes as long as _ALONE says.
     """
-    tiles = ceil_div(m, config["BLOCK_M"]) * ceil_div(n, config["BLOCK_N"]) * batch
+    tiles = tile_count(config, m, n, triangle) * batch
     steps = ceil_div(max(k, 1), config["BLOCK_K"]) + config.num_stages
     work = config["BLOCK_M"] * config["BLOCK_N"] * config["BLOCK_K"] * steps
     full, rest = divmod(tiles, multiprocessors * config.per_processor)
@@ -34,10 +46,16 @@ def gemm_time(config: Config, m: int, n: int, k: int, batch: int, multiprocessor
 
 
 def choose_gemm(
-    candidates: Sequence[Config], m: int, n: int, k: int, batch: int, multiprocessors: int
+    candidates: Sequence[Config],
+    m: int,
+    n: int,
+    k: int,
+    batch: int,
+    multiprocessors: int,
+    triangle: bool = False,
 ) -> Config:
     """The candidate with the least modelled time; the first one of equals."""
-    return min(candidates, key=lambda c: gemm_time(c, m, n, k, batch, multiprocessors))
+    return min(candidates, key=lambda c: gemm_time(c, m, n, k, batch, multiprocessors, triangle))
 
 
 def split_count(config: Config, n: int, batch: int, multiprocessors: int) -> int:
