@@ -129,7 +129,7 @@ def square_product(
         return False
     is_hermitian = known.kind == "hermitian"
     factors = [(a, addresses[0])]
-    if problem.routine in ("syr2k", "her2k"):
+    if ROUTINES[problem.routine].twice:
         factors.append((replace(transpose(b), conj=b.conj ^ is_hermitian), addresses[1]))
     readings = [_whole_reading(view, at, known.kind) for view, at in factors]
     reading, other = readings[0], readings[-1]

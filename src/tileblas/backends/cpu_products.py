@@ -21,8 +21,6 @@ from tileblas.core.operand import numpy_view
 from tileblas.routines.registry import ROUTINES
 from tileblas.settings import copies_forbidden
 
-#: What adds the product with the factors' roles exchanged.
-TWICE = ("syr2k", "her2k", "skewsyr2k")
 SQUARE = 128  # the order of a square on the diagonal that goes through a buffer
 
 Placed = tuple[View, int]  # a matrix with its address
@@ -246,7 +244,7 @@ def _terms(
     known = problem.structure
     (a, b), (at_a, at_b, _) = problem.inputs, addresses
     left, right = (a, at_a), (b, at_b)
-    if problem.routine not in TWICE or known is None:
+    if not ROUTINES[problem.routine].twice or known is None:
         return [(left, right, alpha, beta)]
     flips = known.kind == "hermitian" and problem.is_complex
     turned_b, turned_a = (

@@ -101,16 +101,11 @@ def partnered(
     a = transposed(widen(a), trans)
     b = a if b is None else transposed(widen(b), trans)
     products = [(alpha, a, transposed(b, turn))]
-    if is_rank_2k(spec):
+    if spec.twice:
         products.append((np.conj(alpha) if hermitian else alpha, b, transposed(a, turn)))
     if spec.structure == "skew":
         products[0] = (-alpha, *products[0][1:])
     return _in_triangle(spec, products, c, beta, compute, uplo)
-
-
-def is_rank_2k(spec: Spec) -> bool:
-    """Whether the terms of a product are two for each column of op(A)."""
-    return spec.name.endswith("r2k")
 
 
 def _in_triangle(

@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 from tileblas.check.cases import INPUT_ONLY, MATRIX_LAYOUTS, Case, Scalar
-from tileblas.check.level3_oracles import is_rank_2k
 from tileblas.check.matrix_grids import Shape, batches_of, gathered
 from tileblas.check.parameters import (
     BATCHES,
@@ -278,7 +277,7 @@ def _exact(routine: str, dtype: str) -> Iterator[Case]:
         yield product_case(routine, dtype, (n, 33), letters, "row", fill="integers", new=True)
     # Of three products at most: the order of a matrix with a side, or the depth; of two for each
     # column of a rank of 2k.
-    depth = 1 if is_rank_2k(ROUTINES[routine]) else 3
+    depth = 1 if ROUTINES[routine].twice else 3
     for letters, layout in itertools.product(words, ("row", "col+1")):
         size = (9, depth) if letters[0] != "L" or not _is_sided(routine) else (3, 9)
         yield product_case(routine, dtype, size, letters, layout, fill="large", new=True)

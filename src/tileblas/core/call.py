@@ -82,7 +82,8 @@ class Problem:
     Transposes, layouts and reversed views are strides; conjugation is a flag on each input;
     `negate` is the sign of the product; `conj_scalars` conjugates alpha and beta (an output that is
     a lazily conjugated view). `scalars` holds, for alpha and beta, name, kind and, on a device,
-    the dtype of the array ("" for host numbers). `structure` is that of the one matrix, None for a
+    the dtype of the array ("" for host numbers); a beta of kind "unit" is 1 in a plan's second
+    launch, whatever the caller's is. `structure` is that of the one matrix, None for a
     general one. `fresh`: the output is new and has no old value, though the routine has no beta.
     """
 

@@ -105,7 +105,8 @@ class Spec:
     whose lazy minus signs a result carries, all but one that is its own old value if none is named.
     `structured`: the operand that `structure` describes, if not the first one called "a" or "ap".
     `partner`: what the first input is multiplied by, the "transpose" or the "adjoint" of the last
-    one, which may be the same (syrk, herk).
+    one, which may be the same (syrk, herk). `twice`: the product with the two of them exchanged is
+    added (syr2k).
     `output` is the last of the outputs, whose shape and order in memory decide a plan; a call
     returns those of `returns`, all if none is named.
     """
@@ -137,6 +138,7 @@ class Spec:
     structure: str = ""
     structured: str = ""
     partner: str = ""
+    twice: bool = False
     signs: tuple[str, ...] = ()
     returns: tuple[str, ...] = ()
     # Derived: what the caller passes, and which of the operands are outputs.

@@ -30,6 +30,8 @@ def gemm_kernel(
     a = tile.batch_base(a, batch, inner, a_b0, a_b1, COMPLEX)
     b = tile.batch_base(b, batch, inner, b_b0, b_b1, COMPLEX)
     c = tile.batch_base(c, batch, inner, c_b0, c_b1, COMPLEX)
+    if A_KIND == "":  # of one that is stored in a triangle, elements lie in other rows too
+        a = tile.advance(a, row * a_m, COMPLEX)
     b = tile.advance(b, col * b_n, COMPLEX)
     c = tile.advance(c, row * c_m + col * c_n, COMPLEX)
 
@@ -53,13 +55,13 @@ def gemm_kernel(
         inside &= part == 2
     if inside:
         update_tile(
-            a, b, c, alpha, beta, row, col, m, n, k, a_m, a_k, b_k, b_n, c_m, c_n,
+            a, b, c, alpha, beta, row, col, m - row, n - col, k, a_m, a_k, b_k, b_n, c_m, c_n,
             COMPLEX, CONJ_A, CONJ_B, ALPHA_KIND, BETA_KIND, MATH,
             A_KIND, A_LOWER, C_KIND, C_LOWER, FRESH, BLOCK_M, BLOCK_N, BLOCK_K, MASKED=False,
         )  # fmt: skip
     else:
         update_tile(
-            a, b, c, alpha, beta, row, col, m, n, k, a_m, a_k, b_k, b_n, c_m, c_n,
+            a, b, c, alpha, beta, row, col, m - row, n - col, k, a_m, a_k, b_k, b_n, c_m, c_n,
             COMPLEX, CONJ_A, CONJ_B, ALPHA_KIND, BETA_KIND, MATH,
             A_KIND, A_LOWER, C_KIND, C_LOWER, FRESH, BLOCK_M, BLOCK_N, BLOCK_K, MASKED=True,
         )  # fmt: skip
@@ -94,15 +96,13 @@ def update_tile(
     C_KIND: tl.constexpr, C_LOWER: tl.constexpr, FRESH: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, MASKED: tl.constexpr,
 ):  # fmt: skip
-    """C := alpha op(A) op(B) + beta C on one tile, which begins at (row, col).
+    """C := alpha op(A) op(B) + beta C on the tile at (row, col), with m rows and n columns left there.
 
-    b and c point to its first column and to its corner, a to the whole matrix. k = 0 drops the
-    product.
+    a, b and c point to its first row, its first column and its corner; a to all of an A that has an
+    A_KIND. k = 0 drops the product.
     """
     rows = tl.arange(0, BLOCK_M).to(tl.int64)[:, None]
     cols = tl.arange(0, BLOCK_N).to(tl.int64)[None, :]
-    m -= row
-    n -= col
     old_mask = rows < tl.where(tile.is_zero(beta), 0, m)
     row_mask = None
     col_mask = None
@@ -119,7 +119,6 @@ def update_tile(
             A_KIND, A_LOWER, COMPLEX, CONJ_A, CONJ_B, MATH, BLOCK_M, BLOCK_N, BLOCK_K,
         )  # fmt: skip
     else:
-        a = tile.advance(a, row * a_m, COMPLEX)
         re, im = no_product(a.dtype, MATH, BLOCK_M, BLOCK_N)
         re, im = multiply_panels(
             re, im, a, rows * a_m, row_mask, b, cols * b_n, col_mask, k, a_k, b_k,

@@ -90,7 +90,7 @@ def _factors(
         return _rows(problem, "a", options["trans_a"], rows), b
     names = [name for name in problem.operands if name != "c"]
     left, right = names[:1], names[-1:]
-    if spec.name.endswith("2k"):  # two products are one, of factors side by side
+    if spec.twice:  # two products are one, of factors side by side
         left, right = names, names[::-1]
     first = [_rows(problem, name, options["trans"], rows) for name in left]
     second = [_rows(problem, name, options["trans"], columns) for name in right]

@@ -152,6 +152,7 @@ def _rank_product(name: str, structure: str, twice: bool) -> Spec:
         structure=structure,
         structured="c",
         partner="adjoint" if hermitian else "transpose",
+        twice=twice,
     )
 
 
