@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from planning import KNOBS, SM_90, launches, one, virtual
+from planning import KNOBS, SM_90, constants, launches, one, virtual
 
 from tileblas.routines import band_plans, mirrored_plans, rank_plans, samples, solve_plans
 from tileblas.routines.registry import ROUTINES, families
@@ -14,8 +14,8 @@ from tileblas.routines.samples import problems
 from tileblas.runtime.prebuild import variants
 from tileblas.runtime.target import TARGETS, Target
 from tileblas.runtime.variant import variant_of
-from tileblas.tuning.model import choose_upto
-from tileblas.tuning.table import table
+from tileblas.tuning.model import choose_upto, tile_count
+from tileblas.tuning.table import Config, table
 
 
 # Every variant costs a user a second or more at its first use, so the number is watched.
@@ -216,3 +216,21 @@ def test_bodies_that_the_installed_triton_cannot_compile_are_left_out(version, b
         assert len({config.body for config in rows}) == bodies
     finally:
         tables.table.cache_clear()
+
+
+@pytest.mark.parametrize(("m", "n"), [(64, 32), (32, 64), (128, 128), (64, 64)])
+def test_the_tiles_of_a_triangle_are_those_that_have_elements_in_it(m, n):
+    """Counted one by one; a model that counts all of them takes tiles that are too small."""
+    order, config = 1000, Config((("BLOCK_M", m), ("BLOCK_N", n), ("BLOCK_K", 16)), 4, 3)
+    corners = [(i, j) for i in range(0, order, m) for j in range(0, order, n)]
+    lower = sum(min(i + m, order) > j for i, j in corners)
+    assert tile_count(config, order, order, triangle=True) == lower
+    assert tile_count(config, order, order, triangle=False) == len(corners)
+
+
+def test_a_triangle_is_planned_by_its_tiles():
+    """Half as many as a square of that order: one that fills the GPU with large tiles takes small
+    ones for a triangle, of the same kernel."""
+    a = np.empty((2048, 2048), np.complex128)
+    square, half = (constants(one(*call)) for call in (("gemm", (a, a)), ("syrk", (a,))))
+    assert square["BLOCK_M"] * square["BLOCK_N"] > half["BLOCK_M"] * half["BLOCK_N"]

@@ -138,6 +138,17 @@ def test_an_output_is_sent_where_it_is_read(asked, beta, count):
     assert len(asked[0].sent) == count
 
 
+@pytest.mark.parametrize(("name", "shapes"), [("syrk", [(30, 8)]), ("syr2k", [(30, 8)] * 2)])
+def test_a_triangle_is_sent_for_what_it_keeps_and_both_factors_of_a_square_once(
+    asked, name, shapes
+):
+    select.reckoning(*problem(name, *shapes, (30, 30)))
+    select.reckoning(*problem(name, *shapes))
+    inputs = [4 * 30 * 8] * len(shapes)
+    assert sorted(asked[0].sent) == [*inputs, 4 * 30 * 30]
+    assert asked[1].sent == inputs
+
+
 @pytest.mark.parametrize(("name", "count"), [("dot", 2), ("axpy", 2)])
 def test_a_result_is_not_sent(asked, name, count):
     select.reckoning(*problem(name, (100,), (100,)))

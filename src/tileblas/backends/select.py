@@ -55,7 +55,8 @@ def reckoning(spec: Spec, problem: Problem) -> Reckoning:
         dtype=dtype,
         flops=posed.flop_count(problem.dims, dtype) * members,
         moved=posed.byte_count(problem.dims, dtype, reads_output) * members,
-        sent=[_sent(spec, view, problem) for view in problem.views if view.slot in read],
+        # By slots: the two factors of a syrk are one operand.
+        sent=[*{v.slot: _sent(spec, v, problem) for v in problem.views if v.slot in read}.values()],
         received=received,
         panels=staging.panel_count(received),
         rate=_product_rate(dtype),

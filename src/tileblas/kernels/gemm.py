@@ -96,9 +96,9 @@ def update_tile(
     C_KIND: tl.constexpr, C_LOWER: tl.constexpr, FRESH: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, MASKED: tl.constexpr,
 ):  # fmt: skip
-    """C := alpha op(A) op(B) + beta C on the tile at (row, col), with m rows and n columns left there.
+    """C := alpha op(A) op(B) + beta C on the tile at (row, col), with m rows and n columns left.
 
-    a, b and c point to its first row, its first column and its corner; a to all of an A that has an
+    a, b and c point to its first row, its first column and its corner; a to all of A if that has an
     A_KIND. k = 0 drops the product.
     """
     rows = tl.arange(0, BLOCK_M).to(tl.int64)[:, None]
